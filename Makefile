@@ -1,0 +1,48 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both set up .venv from the locked versions first.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+export OMP_NUM_THREADS ?= 2
+export NUMBA_NUM_THREADS ?= 2
+
+.PHONY: help demo test check format bench lock clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/default ## set up, then show the main job
+	$(BIN)/trace2strips demo
+
+test: $(VENV)/all ## set up everything, then run all tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/all ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/all ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/all ## measure; figures go to results/
+	$(BIN)/python benchmarks/sampling.py --out results/sampling.json
+	$(BIN)/python benchmarks/problem_difficulty.py --out results/problem_difficulty.json
+
+lock: ## resolve pyproject.toml anew into requirements/*.lock
+	./requirements/lock $(PYTHON)
+
+clean: ## remove what was set up and built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The default install is light; `all` adds PyTorch, Ray and the tools. A changed lock or project file installs again.
+$(VENV)/default: requirements/default.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install -r requirements/default.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/all: requirements/all.lock $(VENV)/default
+	$(PIP) install -r requirements/all.lock
+	touch $@

@@ -1,0 +1,42 @@
+"""What every benchmark here shares: its options, the commit and machine of a measurement, the result file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+
+def options(description: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the work, to see that it runs")
+    return parser.parse_args()
+
+
+def commit() -> str:
+    """The commit that was measured; '-dirty' where the work tree differs from it."""
+    folder = Path(__file__).parent
+    words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+
+
+def write_results(out: Path | None, command: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    if out is None:
+        return
+    record = {
+        "command": command,
+        "commit": commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.machine()},
+        "rows": list(rows),
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(record, indent=1) + "\n")
+    print(f"wrote {out}")

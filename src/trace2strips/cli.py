@@ -1,0 +1,248 @@
+"""The commands, thin: each reads its options, calls the library and prints. Errors are one line, exit code 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from trace2strips import __version__
+from trace2strips.demo import run_demo
+from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
+from trace2strips.errors import DomainError, TraceError, UserError
+from trace2strips.files import check_writable, writing_text
+from trace2strips.pddl import format_model, format_model_problem, with_file
+from trace2strips.strips import StripsModel
+from trace2strips.traces import Dataset, SampleSettings, Vocabulary, compare_with, describe, find_contradictions
+from trace2strips.traces import read_traces as read_trace_file
+from trace2strips.traces import sample as sample_traces
+from trace2strips.traces import write_traces
+from trace2strips.traces.formats import format_of
+
+app = typer.Typer(
+    help="Learn STRIPS world models from sequences of actions that worked or did not.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+DEFAULT_SUFFIX = "goal"
+
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no remarks.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the output file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
+DomainArgument = Annotated[str, typer.Argument(help="A name (blocksworld-5b), a size (ferry:10x8) or a PDDL file.")]
+ProblemOption = Annotated[
+    list[Path] | None, typer.Option("--problem", help="PDDL problem, with a PDDL domain file; may be repeated.")
+]
+
+
+def find_domain(name: str, problems: list[Path] | None) -> Domain:
+    if name.endswith(".pddl") or problems:
+        return domain_from_files(name, problems or [])
+    return get_domain(name)
+
+
+@app.command()
+def domains(names: Annotated[list[str] | None, typer.Argument(help="Which; all ten by default.")] = None,
+            as_json: JsonOption = False) -> None:  # fmt: skip
+    """The benchmark domains: atoms, actions, and states that can be reached."""
+    rows = []
+    for name in names or BENCHMARKS:
+        domain = get_domain(name)
+        rows.append({
+            "domain": name, "atoms": len(domain.model.atoms), "actions": len(domain.model.actions),
+            "ever_applicable": len(domain.reachable_actions), "states": domain.family.count_states(),
+            "init_atoms": len(domain.initial_atoms), "goal_atoms": len(domain.goal_atoms),
+        })  # fmt: skip
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    table = Table("domain", title="Benchmark domains")
+    for title in ("atoms", "actions", "ever applicable", "reachable states", "init-p", "test-p (goal)"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        keys = ("atoms", "actions", "ever_applicable", "states", "init_atoms", "goal_atoms")
+        table.add_row(str(row["domain"]), *("?" if row[k] is None else f"{row[k]:,}" for k in keys))
+    Console().print(table)
+
+
+@app.command()
+def sample(
+    domain: DomainArgument,
+    out: Annotated[Path, typer.Option(help="Dataset (.t2s) or trace file (.jsonl, .csv, .txt; .gz too).")],
+    traces: Annotated[int, typer.Option(help="How many traces.")] = 100_000,
+    max_length: Annotated[int, typer.Option(help="D: a trace has 0 to D domain actions.")] = 50,
+    split: Annotated[str, typer.Option(help="train: half refused; test: at most the last one refused.")] = "train",
+    init: Annotated[str, typer.Option(help="How initial states are told: atoms, or states:N.")] = "atoms",
+    suffix: Annotated[str, typer.Option(help="Final values told by test-p: all atoms, goal atoms or none.")] = "goal",
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
+    like: Annotated[Path | None, typer.Option(help="The .t2s training set whose vocabulary a test set takes.")] = None,
+    problem: ProblemOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Sample labelled random traces of a hidden domain."""
+    settings = SampleSettings(traces, max_length, split, init, suffix, seed)
+    format_of(out)
+    check_writable(out, force)
+    source = find_domain(domain, problem)
+    training = None if like is None else Dataset.load(like)
+    with progress_bar("sampling", traces, quiet) as advance:
+        dataset = sample_traces(source, settings, training, advance)
+    write_traces(dataset, out, force)
+    if not quiet:
+        print(f"{len(dataset):,} traces, {len(dataset.tokens):,} positions, {len(dataset.vocabulary)} tokens: {out}")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A trace file or dataset.")],
+    domain: Annotated[str | None, typer.Option(help="Check names and labels against this domain as well.")] = None,
+    problem: ProblemOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Statistics of a trace file, or what is wrong with it and where."""
+    model = None if domain is None else find_domain(domain, problem).model
+    dataset = read_trace_file(file, None if model is None else model_vocabulary(model))
+    statistics = describe(dataset)
+    contradictions = find_contradictions(dataset)
+    if model is not None:
+        check_against(dataset, model, file, str(domain))
+    if as_json:
+        print(json.dumps(asdict(statistics) | {"contradictions": [asdict(c) for c in contradictions]}, indent=1))
+        return
+    share = statistics.refused / statistics.positions if statistics.positions else 0.0
+    table = Table(title=str(file), show_header=False)
+    for key, value in (
+        ("traces", f"{statistics.traces:,}"),
+        ("different actions", f"{statistics.actions:,}"),
+        ("actions in all", f"{statistics.positions:,}"),
+        ("refused", f"{statistics.refused:,} ({share:.1%})"),
+        ("actions a trace", f"{statistics.shortest} to {statistics.longest}, {statistics.mean_length:.1f} on average"),
+        ("with initial atoms", f"{statistics.with_init:,}"),
+        ("with named initial state", f"{statistics.with_state:,}"),
+        ("with final values", f"{statistics.with_final:,}"),
+        ("never worked", listing(statistics.never_worked)),
+        ("never refused", listing(statistics.never_refused)),
+        ("contradictions", f"{len(contradictions):,}"),
+    ):
+        table.add_row(key, value)
+    console = Console()
+    console.print(table)
+    for item in contradictions[:3]:
+        places = f"worked in trace {item.worked[0] + 1}, refused in trace {item.refused[0] + 1}"
+        console.print(f"contradiction: {item.action} {places} after the same history", soft_wrap=True)
+    if model is not None:
+        console.print(f"every label agrees with {domain}")
+
+
+def model_vocabulary(model: StripsModel) -> Vocabulary:
+    names = tuple(action.name for action in model.actions)
+    return Vocabulary(names, init_atoms=model.atoms, test_atoms=model.atoms, has_init_false=True)
+
+
+def check_against(dataset: Dataset, model: StripsModel, file: Path, domain: str) -> None:
+    found = with_file(file, lambda: compare_with(dataset, model))
+    if found is not None:
+        said, right = ("worked", "refuses") if found.says_worked else ("was refused", "allows")
+        raise TraceError(
+            f"{found.count:,} labels disagree with {domain}: in trace {found.trace + 1}, {found.action!r} {said} "
+            f"where the domain {right} it",
+            file=file, hint="is it the right domain, and are the initial states complete?",
+        )  # fmt: skip
+
+
+def listing(names: tuple[str, ...]) -> str:
+    return f"{len(names)}" + (f": {', '.join(names[:5])}{' …' if len(names) > 5 else ''}" if names else "")
+
+
+@app.command()
+def ground(
+    domain: DomainArgument,
+    out: Annotated[Path | None, typer.Option(help="Write the propositional domain here.")] = None,
+    out_problem: Annotated[Path | None, typer.Option(help="Write the propositional problem here.")] = None,
+    problem: ProblemOption = None,
+    force: ForceOption = False,
+) -> None:
+    """The hidden propositional model of a domain as PDDL that every planner accepts."""
+    source = find_domain(domain, problem)
+    for path in (out, out_problem):
+        if path is not None:
+            check_writable(path, force)
+    text = format_model(source.model)
+    if out is None:
+        print(text, end="")
+    else:
+        with writing_text(out, force) as stream:
+            stream.write(text)
+    if out_problem is not None:
+        if not source.family.splits:
+            chosen = source.task.problem
+        else:
+            chosen = source.problems(1)[0]
+        with writing_text(out_problem, force) as stream:
+            stream.write(format_model_problem(chosen))
+
+
+@app.command()
+def demo() -> None:
+    """Sample a hidden blocksworld, show some traces and the hidden model, classify traces."""
+    run_demo(Console())
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"trace2strips {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")] = False,
+) -> None:
+    """Options of all commands."""
+
+
+@contextmanager
+def progress_bar(what: str, total: int, quiet: bool) -> Iterator[object]:
+    """A bar with the time left, on the terminal only; yields a function to be told how much is new."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=console, disable=quiet or not console.is_terminal, transient=True,
+    ) as progress:  # fmt: skip
+        task = progress.add_task(what, total=total)
+        yield lambda new: progress.advance(task, new)
+
+
+def main() -> None:
+    """Entry point: whatever the user can get wrong becomes one line and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except UserError as error:
+        print(f"trace2strips: {error}", file=sys.stderr)
+        code = 2
+    except typer.TyperException as error:  # unknown option, missing argument, wrong type
+        print(f"trace2strips: {error.format_message()} (hint: trace2strips COMMAND --help)", file=sys.stderr)
+        code = 2
+    except (typer.Abort, KeyboardInterrupt):
+        print("trace2strips: stopped", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:  # `trace2strips … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except MemoryError:
+        print("trace2strips: not enough memory (hint: fewer or shorter traces)", file=sys.stderr)
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,27 @@
+"""`compiled`: the one way in which this package compiles a hot loop with Numba.
+
+Imports nothing of this package.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(parallel: bool = False, fastmath: bool = False) -> Callable[[Function], Function]:
+    """Compile with Numba and keep the machine code on disk, so that only the first run ever pays for it.
+
+    Tests wrap every function of the package to check shapes; Numba needs the bare function, hence the unwrap.
+    """
+
+    def decorate(function: Function) -> Function:
+        options: dict[str, Any] = {"cache": True, "parallel": parallel, "fastmath": fastmath}
+        return numba.njit(**options)(inspect.unwrap(function))  # type: ignore[no-any-return]
+
+    return decorate

@@ -1,0 +1,71 @@
+"""Errors that a user can cause: one family, one line each, with file, line and a hint.
+
+The command line prints `str(error)` and exits with code 2; nothing else may reach the user as a traceback.
+May be imported by every module; imports nothing of this package.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class UserError(Exception):
+    """`file:line:column: message (hint: …)`; every part but the message is optional."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.column = column
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text} (hint: {self.hint})" if self.hint else text
+
+
+class ModelError(UserError):
+    """A STRIPS model or problem that contradicts itself."""
+
+
+class PddlError(UserError):
+    """A PDDL file that cannot be read."""
+
+
+class DomainError(UserError):
+    """An unknown benchmark domain or an impossible size."""
+
+
+class TraceError(UserError):
+    """A trace file or dataset that cannot be read."""
+
+
+class FileError(UserError):
+    """A path that cannot be read or written."""
+
+
+def suggest(word: str, known: Iterable[str], noun: str) -> str:
+    """A hint for a misspelt name: the nearest known one, or how to see them all."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    shown = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+    return f"known {noun}: {shown}" if names else f"there are no {noun}"
+
+
+def shorten(text: str, width: int = 60) -> str:
+    """Long user input cut to what fits on an error line."""
+    return text if len(text) <= width else text[: width - 1] + "…"

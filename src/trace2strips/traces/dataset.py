@@ -1,0 +1,187 @@
+"""`Trace`: one trace for people. `Dataset`: many traces for machines, in flat arrays, one file, loaded without a copy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int64, UInt
+from safetensors.numpy import save
+
+from trace2strips.errors import TraceError
+from trace2strips.files import check_readable, reading, writing
+from trace2strips.strips import Atom, State
+from trace2strips.traces.vocabulary import Kind, Vocabulary
+
+FORMAT = "trace2strips-dataset-1"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Actions with whether each worked; optionally the atoms true at the start (or the name of a known initial
+    state) and the values of some atoms at the end."""
+
+    actions: tuple[str, ...]
+    ok: tuple[bool, ...]
+    init: State | None = None
+    state: str | None = None
+    final: Mapping[Atom, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.actions) != len(self.ok):
+            raise TraceError(f"{len(self.actions)} actions but {len(self.ok)} marks", hint="one mark for each action")
+        if self.init is not None and self.state is not None:
+            raise TraceError("a trace has initial atoms or the name of an initial state, not both")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Trace t is tokens[offsets[t]:offsets[t+1]]; inapplicable[i] is the label z of position i."""
+
+    vocabulary: Vocabulary
+    tokens: UInt[np.ndarray, " positions"]
+    inapplicable: Bool[np.ndarray, " positions"]
+    offsets: Int64[np.ndarray, " boundaries"]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    states: Mapping[str, State] = field(default_factory=dict)  # what the init-s actions stand for, where known
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> Trace:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"trace {index} of {len(self)}")
+        index %= len(self)
+        where = slice(int(self.offsets[index]), int(self.offsets[index + 1]))
+        words = self.vocabulary.subjects
+        init: set[Atom] | None = None
+        state = None
+        actions: list[str] = []
+        ok: list[bool] = []
+        final: dict[Atom, bool] = {}
+        for token, refused in zip(self.tokens[where].tolist(), self.inapplicable[where].tolist(), strict=True):
+            match Kind(self.vocabulary.kinds[token]):
+                case Kind.INIT_FALSE:
+                    init = set()
+                case Kind.INIT_ATOM:
+                    init = (init or set()) | {words[token]}
+                case Kind.INIT_STATE:
+                    state = words[token]
+                case Kind.ACTION:
+                    actions.append(words[token])
+                    ok.append(not refused)
+                case Kind.TEST_ATOM:
+                    final[words[token]] = not refused
+        return Trace(tuple(actions), tuple(ok), None if init is None else frozenset(init), state, final)
+
+    def __iter__(self) -> Iterator[Trace]:
+        return (self[i] for i in range(len(self)))
+
+    def names(self, index: int) -> list[str]:
+        """The token names of one trace, setup actions and all."""
+        tokens = self.tokens[int(self.offsets[index]) : int(self.offsets[index + 1])]
+        return [self.vocabulary.names[token] for token in tokens.tolist()]
+
+    @staticmethod
+    def of(traces: Iterable[Trace], vocabulary: Vocabulary | None = None, lines: Sequence[int] = ()) -> Dataset:
+        """Encode traces; without a vocabulary, the one of all names in them, sorted. An unknown name is reported
+        with the trace's entry in `lines`, where given.
+        """
+        items = list(traces)
+        vocabulary = vocabulary or vocabulary_of(items)
+        tokens: list[int] = []
+        refused: list[bool] = []
+        offsets = [0]
+        for index, trace in enumerate(items):
+            try:
+                for token, label in encode(trace, vocabulary):
+                    tokens.append(token)
+                    refused.append(label)
+            except TraceError as error:
+                error.line = lines[index] if lines else None
+                raise
+            offsets.append(len(tokens))
+        return Dataset(
+            vocabulary,
+            np.array(tokens, dtype=token_type(vocabulary)),
+            np.array(refused, dtype=bool),
+            np.array(offsets, dtype=np.int64),
+        )
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """One file: a JSON header (vocabulary, settings, states), then the arrays. Same data, same bytes."""
+        header = {
+            "format": FORMAT,
+            "vocabulary": json.dumps(asdict(self.vocabulary)),
+            "settings": json.dumps(dict(self.settings)),
+            "states": json.dumps({name: sorted(state) for name, state in self.states.items()}),
+        }
+        arrays = {"tokens": self.tokens, "inapplicable": self.inapplicable, "offsets": self.offsets}
+        with writing(Path(path), force) as stream:
+            stream.write(save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, header))
+
+    @staticmethod
+    def load(path: str | Path) -> Dataset:
+        """Map the file into memory; pages are read when they are used."""
+        path = Path(path)
+        check_readable(path)
+        with reading(path), path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            size = path.stat().st_size
+            raw = stream.read(length) if length <= size - 8 else b""
+        try:
+            header = json.loads(raw)
+            meta = header["__metadata__"]
+            if meta["format"] != FORMAT:
+                raise KeyError
+            fields = json.loads(meta["vocabulary"])
+            vocabulary = Vocabulary(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+            states = {name: frozenset(state) for name, state in json.loads(meta["states"]).items()}
+            types = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "I64": np.int64, "BOOL": np.bool_}
+            arrays = {}
+            for name in ("tokens", "inapplicable", "offsets"):
+                start, end = header[name]["data_offsets"]
+                kind = np.dtype(types[header[name]["dtype"]])
+                if 8 + length + end > size:
+                    raise TraceError("the dataset file is cut off", file=path, hint="copy or sample it again")
+                shape = (end - start) // kind.itemsize
+                arrays[name] = (
+                    np.memmap(path, mode="r", dtype=kind, offset=8 + length + start, shape=(shape,)).view(np.ndarray)
+                    if shape
+                    else np.empty(0, dtype=kind)
+                )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise TraceError("not a trace2strips dataset", file=path, hint="'trace2strips sample' writes one") from None
+        return Dataset(vocabulary, **arrays, settings=json.loads(meta["settings"]), states=states)
+
+
+def encode(trace: Trace, vocabulary: Vocabulary) -> Iterator[tuple[int, bool]]:
+    """Token and label of each position: the setup prefix, the actions, the `test-p` suffix."""
+    number = vocabulary.number
+    if trace.init is not None:
+        yield number(Kind.INIT_FALSE), False
+        yield from ((token, False) for token in sorted(number(Kind.INIT_ATOM, atom) for atom in trace.init))
+    if trace.state is not None:
+        yield number(Kind.INIT_STATE, trace.state), False
+    for action, ok in zip(trace.actions, trace.ok, strict=True):
+        yield number(Kind.ACTION, action), not ok
+    yield from sorted((number(Kind.TEST_ATOM, atom), not value) for atom, value in trace.final.items())
+
+
+def vocabulary_of(traces: Sequence[Trace]) -> Vocabulary:
+    """All names that occur, sorted."""
+    return Vocabulary(
+        actions=tuple(sorted({action for trace in traces for action in trace.actions})),
+        init_atoms=tuple(sorted({atom for trace in traces for atom in trace.init or ()})),
+        init_states=tuple(sorted({trace.state for trace in traces if trace.state is not None})),
+        test_atoms=tuple(sorted({atom for trace in traces for atom in trace.final})),
+        has_init_false=any(trace.init is not None for trace in traces),
+    )
+
+
+def token_type(vocabulary: Vocabulary) -> type[np.unsignedinteger[Any]]:
+    return np.uint16 if len(vocabulary) < 2**16 else np.uint32
