@@ -84,7 +84,9 @@ def main() -> None:
         print(json.dumps(rows[-1]), flush=True)
     write_results(arguments.out, "python benchmarks/problem_difficulty.py", rows)
     far = [row["domain"] for row in rows if abs(float(str(row["ratio"])) - 1) > 0.25]
-    print("mean plan length within 25 % of the paper's:", "all ten" if not far else f"not in {', '.join(map(str, far))}")
+    print(
+        "mean plan length within 25 % of the paper's:", "all ten" if not far else f"not in {', '.join(map(str, far))}"
+    )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -19,14 +19,21 @@ from rich.table import Table
 from trace2strips import __version__
 from trace2strips.demo import run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
-from trace2strips.errors import DomainError, TraceError, UserError
+from trace2strips.errors import TraceError, UserError
 from trace2strips.files import check_writable, writing_text
 from trace2strips.pddl import format_model, format_model_problem, with_file
 from trace2strips.strips import StripsModel
-from trace2strips.traces import Dataset, SampleSettings, Vocabulary, compare_with, describe, find_contradictions
+from trace2strips.traces import (
+    Dataset,
+    SampleSettings,
+    Vocabulary,
+    compare_with,
+    describe,
+    find_contradictions,
+    write_traces,
+)
 from trace2strips.traces import read_traces as read_trace_file
 from trace2strips.traces import sample as sample_traces
-from trace2strips.traces import write_traces
 from trace2strips.traces.formats import format_of
 
 app = typer.Typer(
@@ -186,10 +193,7 @@ def ground(
         with writing_text(out, force) as stream:
             stream.write(text)
     if out_problem is not None:
-        if not source.family.splits:
-            chosen = source.task.problem
-        else:
-            chosen = source.problems(1)[0]
+        chosen = source.problems(1)[0] if source.family.splits else source.task.problem
         with writing_text(out_problem, force) as stream:
             stream.write(format_model_problem(chosen))
 
@@ -208,13 +212,15 @@ def print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
+    ] = False,
 ) -> None:
     """Options of all commands."""
 
 
 @contextmanager
-def progress_bar(what: str, total: int, quiet: bool) -> Iterator[object]:
+def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A bar with the time left, on the terminal only; yields a function to be told how much is new."""
     console = Console(stderr=True)
     with Progress(

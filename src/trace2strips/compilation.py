@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = Callable[..., Any]
 
 
 def compiled(parallel: bool = False, fastmath: bool = False) -> Callable[[Function], Function]:
@@ -22,6 +22,6 @@ def compiled(parallel: bool = False, fastmath: bool = False) -> Callable[[Functi
 
     def decorate(function: Function) -> Function:
         options: dict[str, Any] = {"cache": True, "parallel": parallel, "fastmath": fastmath}
-        return numba.njit(**options)(inspect.unwrap(function))  # type: ignore[no-any-return]
+        return numba.njit(**options)(inspect.unwrap(function))
 
     return decorate

@@ -29,7 +29,9 @@ def run_demo(console: Console) -> None:
     dataset = sample(domain, SampleSettings(traces=TRACES, suffix="none", seed=0))
     seconds = time.perf_counter() - start
     console.rule("What a learner sees")
-    console.print(f"{len(dataset):,} traces, {len(dataset.tokens):,} positions, sampled in {seconds:.1f} s. Three of them:")
+    console.print(
+        f"{len(dataset):,} traces, {len(dataset.tokens):,} positions, sampled in {seconds:.1f} s. Three of them:"
+    )
     shown = [i for i in range(len(dataset)) if 5 <= len(dataset[i].actions) <= 9][:3]
     for index in shown:
         console.print(Panel(render(dataset, index), title=f"trace {index}"))

@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO
 
 from trace2strips.errors import FileError
 
@@ -73,12 +72,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, text.rstrip("\r\n")
 
 
-def open_binary(path: Path) -> IO[bytes]:
+@contextmanager
+def open_binary(path: Path) -> Iterator[io.BufferedIOBase]:
     """The bytes of a file; gzip is recognised by its first two bytes, whatever the name says."""
-    stream: BinaryIO = path.open("rb")
-    magic = stream.read(2)
-    stream.seek(0)
-    return gzip.open(stream, "rb") if magic == b"\x1f\x8b" else stream  # type: ignore[return-value]
+    with path.open("rb") as stream:
+        packed = stream.peek(2)[:2] == b"\x1f\x8b"
+        yield gzip.GzipFile(fileobj=stream, mode="rb") if packed else stream
 
 
 def check_writable(path: Path, force: bool) -> None:
@@ -95,7 +94,7 @@ def check_writable(path: Path, force: bool) -> None:
 
 
 @contextmanager
-def writing(path: Path, force: bool = False) -> Iterator[BinaryIO]:
+def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
     """Write beside, then rename: `path` is either the whole new file or what it was before."""
     check_writable(path, force)
     try:

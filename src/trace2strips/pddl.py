@@ -172,7 +172,8 @@ class LiftedProblem:
 
 UNSUPPORTED_SECTIONS = {
     ":functions": "numeric fluents", ":derived": "derived predicates", ":durative-action": "durative actions",
-    ":constraints": "constraints", ":metric": "metrics", ":axiom": "axioms", ":process": "processes", ":event": "events",
+    ":constraints": "constraints", ":metric": "metrics", ":axiom": "axioms",
+    ":process": "processes", ":event": "events",
 }  # fmt: skip
 UNSUPPORTED_WORDS = {
     "when": "conditional effects", "forall": "quantifiers", "exists": "quantifiers", "or": "disjunctions",
@@ -276,7 +277,9 @@ def split_definition(whole: Node, kind: str) -> tuple[str, tuple[Node, ...]]:
     if len(items) < 2 or not items[1].is_list or len(items[1].items) != 2:
         whole.fail(f"expected (define ({kind} NAME) …)")
     if items[1].head != kind:
-        items[1].fail(f"this file defines a {items[1].head or 'list'}, not a {kind}", hint=f"expected (define ({kind} …")
+        items[1].fail(
+            f"this file defines a {items[1].head or 'list'}, not a {kind}", hint=f"expected (define ({kind} …"
+        )
     for section in items[2:]:
         if not section.head.startswith(":"):
             section.fail("expected a section such as (:predicates …)")
@@ -523,9 +526,7 @@ def ground(domain: LiftedDomain, problem: LiftedProblem, varying: Collection[str
     init = frozenset(facts[fact] for fact in problem.init if fact.predicate in fluent)
     goal = frozenset(goal_atom(fact, facts, static_facts, fluent) for fact in problem.goal) - {""}
     origin = {name: words for words, name in (*action_name.items(), *atom_name.items())}
-    return GroundTask(
-        StripsProblem(model, init, goal, problem.name), tuple(sorted(static_facts, key=str)), origin
-    )
+    return GroundTask(StripsProblem(model, init, goal, problem.name), tuple(sorted(static_facts, key=str)), origin)
 
 
 def goal_atom(fact: Literal, facts: dict[Literal, str], statics: set[Literal], fluent: Collection[str]) -> str:
@@ -601,7 +602,7 @@ def unambiguous_names(groups: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...]
     return {words: joiner.join(words) for words in groups}
 
 
-# --- writing ------------------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------------------------
 
 PLAIN_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 ESCAPED = "x--"  # what an escaped name starts with
@@ -679,7 +680,9 @@ def parse_model(text: str, file: str | None = None) -> StripsModel:
     ):
         if names:
             raise PddlError(
-                f"{kind} {names[0]!r} has parameters: this is a lifted domain", file=file, hint="ground it with a problem"
+                f"{kind} {names[0]!r} has parameters: this is a lifted domain",
+                file=file,
+                hint="ground it with a problem",
             )
 
     def atoms(literals: Sequence[Literal]) -> frozenset[str]:

@@ -19,13 +19,9 @@ from trace2strips.domains.npuzzle import Npuzzle
 from trace2strips.domains.pddl_files import domain_from_files
 from trace2strips.errors import DomainError, suggest
 
-FAMILIES: dict[str, type[Family]] = {
-    family.name: family for family in (Blocksworld, Ferry, Npuzzle, Maze, Logistics)
-}
+FAMILIES: dict[str, type[Family]] = {family.name: family for family in (Blocksworld, Ferry, Npuzzle, Maze, Logistics)}
 
-BENCHMARKS: tuple[str, ...] = tuple(
-    f"{family.name}-{label}" for family in FAMILIES.values() for label in family.sizes
-)
+BENCHMARKS: tuple[str, ...] = tuple(f"{family.name}-{label}" for family in FAMILIES.values() for label in family.sizes)
 
 
 @lru_cache(maxsize=32)

@@ -59,9 +59,7 @@ class Logistics(Family):
 
     def problem(self) -> str:
         facts = ["(plane-at plane a1)"]
-        for city, airport, location, truck in zip(
-            self.cities, self.airports, self.locations, self.trucks, strict=True
-        ):
+        for city, airport, location, truck in zip(self.cities, self.airports, self.locations, self.trucks, strict=True):
             facts += [f"(in-city {airport} {city})", f"(in-city {location} {city})", f"(truck-at {truck} {airport})"]
         facts += [f"(at {package} a1)" for package in self.packages]
         return f"""(define (problem example) (:domain logistics)

@@ -1,4 +1,4 @@
-"""`Trace`: one trace for people. `Dataset`: many traces for machines, in flat arrays, one file, loaded without a copy."""
+"""`Trace`: one trace for people. `Dataset`: many for machines, in flat arrays, one file, loaded without a copy."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from trace2strips.strips import Atom, State
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
 FORMAT = "trace2strips-dataset-1"
+ARRAYS = ("tokens", "inapplicable", "offsets")
 
 
 @dataclass(frozen=True)
@@ -115,14 +116,13 @@ class Dataset:
     def save(self, path: str | Path, force: bool = False) -> None:
         """One file: a JSON header (vocabulary, settings, states), then the arrays. Same data, same bytes."""
         header = {
-            "format": FORMAT,
-            "vocabulary": json.dumps(asdict(self.vocabulary)),
-            "settings": json.dumps(dict(self.settings)),
-            "states": json.dumps({name: sorted(state) for name, state in self.states.items()}),
+            "vocabulary": asdict(self.vocabulary),
+            "settings": dict(self.settings),
+            "states": {name: sorted(state) for name, state in self.states.items()},
         }
-        arrays = {"tokens": self.tokens, "inapplicable": self.inapplicable, "offsets": self.offsets}
+        arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in ARRAYS}
         with writing(Path(path), force) as stream:
-            stream.write(save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, header))
+            stream.write(save(arrays, {FORMAT: json.dumps(header)}))  # several keys would come in random order
 
     @staticmethod
     def load(path: str | Path) -> Dataset:
@@ -135,15 +135,13 @@ class Dataset:
             raw = stream.read(length) if length <= size - 8 else b""
         try:
             header = json.loads(raw)
-            meta = header["__metadata__"]
-            if meta["format"] != FORMAT:
-                raise KeyError
-            fields = json.loads(meta["vocabulary"])
-            vocabulary = Vocabulary(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
-            states = {name: frozenset(state) for name, state in json.loads(meta["states"]).items()}
+            meta = json.loads(header["__metadata__"][FORMAT])
+            fields = meta["vocabulary"].items()
+            vocabulary = Vocabulary(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields})  # type: ignore[arg-type]
+            states = {name: frozenset(state) for name, state in meta["states"].items()}
             types = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "I64": np.int64, "BOOL": np.bool_}
             arrays = {}
-            for name in ("tokens", "inapplicable", "offsets"):
+            for name in ARRAYS:
                 start, end = header[name]["data_offsets"]
                 kind = np.dtype(types[header[name]["dtype"]])
                 if 8 + length + end > size:
@@ -156,7 +154,7 @@ class Dataset:
                 )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise TraceError("not a trace2strips dataset", file=path, hint="'trace2strips sample' writes one") from None
-        return Dataset(vocabulary, **arrays, settings=json.loads(meta["settings"]), states=states)
+        return Dataset(vocabulary, **arrays, settings=meta["settings"], states=states)
 
 
 def encode(trace: Trace, vocabulary: Vocabulary) -> Iterator[tuple[int, bool]]:

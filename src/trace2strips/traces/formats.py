@@ -11,9 +11,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from io import TextIOBase
 from pathlib import Path
-from typing import Any, TextIO
-from urllib.parse import quote, unquote
+from typing import Any
+from urllib.parse import unquote
 
 from trace2strips.errors import TraceError, shorten, suggest
 from trace2strips.files import open_binary, read_lines, reading, writing_text
@@ -25,7 +26,7 @@ MAX_ACTIONS = 100_000  # in one trace; more means that the line breaks between t
 Numbered = Iterator[tuple[int, Trace]]  # (line, trace): an error found later still knows its line
 
 
-class Malformed(Exception):
+class MalformedError(Exception):
     """What is wrong with one line; the reader adds file and number."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -35,41 +36,65 @@ class Malformed(Exception):
 
 # --- JSON Lines ------------------------------------------------------------------------------------------------------
 
-FIELDS = ("actions", "ok", "init", "state", "final")
+NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}}
+SCHEMA = {  # of one line, as JSON Schema; a test checks that the reader accepts what it accepts
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "actions": NAMES,
+        "ok": {"type": "array", "items": {"type": "boolean"}},
+        "init": {"anyOf": [NAMES, {"type": "null"}]},
+        "state": {"type": ["string", "null"], "minLength": 1},
+        "final": {
+            "type": ["object", "null"],
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": {"type": "boolean"},
+        },
+    },
+    "required": ["actions", "ok"],
+    "additionalProperties": False,
+}
+FIELDS: tuple[str, ...] = tuple(SCHEMA["properties"])  # type: ignore[arg-type]
 
 
 def parse_json(text: str) -> Trace:
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
-        raise Malformed(f"not JSON: {error.msg} at column {error.colno}", 'for example {"actions": ["a"], "ok": [true]}') from None
+        raise MalformedError(
+            f"not JSON: {error.msg} at column {error.colno}", 'for example {"actions": ["a"], "ok": [true]}'
+        ) from None
     except RecursionError:
-        raise Malformed("not a trace: JSON nested too deeply") from None
+        raise MalformedError("not a trace: JSON nested too deeply") from None
     if not isinstance(record, dict):
-        raise Malformed("not a trace: a line must be a JSON object", 'for example {"actions": ["a"], "ok": [true]}')
+        raise MalformedError(
+            "not a trace: a line must be a JSON object", 'for example {"actions": ["a"], "ok": [true]}'
+        )
     for key in record:
         if key not in FIELDS:
-            raise Malformed(f"unknown field {shorten(key)!r}", suggest(key, FIELDS, "fields"))
+            raise MalformedError(f"unknown field {shorten(key)!r}", suggest(key, FIELDS, "fields"))
     for key in ("actions", "ok"):
         if key not in record:
-            raise Malformed(f"the field {key!r} is missing", "a trace needs 'actions' and 'ok', lists of one length")
+            raise MalformedError(
+                f"the field {key!r} is missing", "a trace needs 'actions' and 'ok', lists of one length"
+            )
     actions = names(record["actions"], "actions")
     ok = record["ok"]
     if not isinstance(ok, list) or not all(isinstance(mark, bool) for mark in ok):
-        raise Malformed("'ok' must be a list of true and false", f"found {shorten(json.dumps(ok))}")
+        raise MalformedError("'ok' must be a list of true and false", f"found {shorten(json.dumps(ok))}")
     init = None if record.get("init") is None else frozenset(names(record["init"], "init"))
     state = record.get("state")
     if state is not None and not (isinstance(state, str) and state):
-        raise Malformed("'state' must be the name of an initial state", f"found {shorten(json.dumps(state))}")
-    final = record.get("final") or {}
+        raise MalformedError("'state' must be the name of an initial state", f"found {shorten(json.dumps(state))}")
+    final = {} if record.get("final") is None else record["final"]
     if not isinstance(final, dict) or not all(isinstance(v, bool) for v in final.values()) or "" in final:
-        raise Malformed("'final' must map atoms to true or false", f"found {shorten(json.dumps(final))}")
+        raise MalformedError("'final' must map atoms to true or false", f"found {shorten(json.dumps(final))}")
     return make_trace(actions, ok, init, state, final)
 
 
 def names(value: Any, field: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-        raise Malformed(f"{field!r} must be a list of names", f"found {shorten(json.dumps(value))}")
+        raise MalformedError(f"{field!r} must be a list of names", f"found {shorten(json.dumps(value))}")
     return value
 
 
@@ -77,18 +102,20 @@ def make_trace(
     actions: list[str], ok: list[bool], init: frozenset[str] | None, state: str | None, final: dict[str, bool]
 ) -> Trace:
     if len(actions) > MAX_ACTIONS:
-        raise Malformed(f"{len(actions)} actions in one trace, at most {MAX_ACTIONS}", "split it into several traces")
+        raise MalformedError(
+            f"{len(actions)} actions in one trace, at most {MAX_ACTIONS}", "split it into several traces"
+        )
     try:
         return Trace(tuple(actions), tuple(ok), init, state, final)
     except TraceError as error:
-        raise Malformed(error.message, error.hint) from None
+        raise MalformedError(error.message, error.hint) from None
 
 
 def read_jsonl(path: Path) -> Numbered:
     return read_by_line(path, parse_json, comment=None)
 
 
-def write_jsonl(traces: Iterable[Trace], stream: TextIO) -> None:
+def write_jsonl(traces: Iterable[Trace], stream: TextIOBase) -> None:
     for trace in traces:
         record: dict[str, Any] = {"actions": trace.actions, "ok": trace.ok}
         if trace.init is not None:
@@ -100,7 +127,7 @@ def write_jsonl(traces: Iterable[Trace], stream: TextIO) -> None:
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-# --- plain text --------------------------------------------------------------------------------------------------------
+# --- plain text -----------------------------------------------------------------------------------------------------
 #     pick-up_a !stack_a_b put-down_a
 #     clear_a ontable_a handempty | pick-up_a !pick-up_a | holding_a !clear_a
 #     @s3 | pick-up_a |
@@ -112,7 +139,9 @@ NO_ATOM = "-"  # stands for "no atom is true" where a list of atoms would be emp
 def parse_text(text: str) -> Trace:
     parts = text.split("|")
     if len(parts) not in (1, 3):
-        raise Malformed(f"{len(parts) - 1} '|' on the line", "either none or two: initial atoms | actions | final atoms")
+        raise MalformedError(
+            f"{len(parts) - 1} '|' on the line", "either none or two: initial atoms | actions | final atoms"
+        )
     before, middle, after = parts if len(parts) == 3 else ("", text, "")
     actions, ok = marked(middle)
     init: frozenset[str] | None = None
@@ -120,14 +149,14 @@ def parse_text(text: str) -> Trace:
     words = before.split()
     if words and words[0].startswith("@"):
         if len(words) > 1:
-            raise Malformed("a line has the name of an initial state or initial atoms, not both")
+            raise MalformedError("a line has the name of an initial state or initial atoms, not both")
         state = unquote(words[0][1:])
     elif words == [NO_ATOM]:
         init = frozenset()
     elif words:
         init = frozenset(map(unquote, words))
         if any(word.startswith("!") for word in words):
-            raise Malformed("'!' before an initial atom", "list the atoms that are true, leave out the others")
+            raise MalformedError("'!' before an initial atom", "list the atoms that are true, leave out the others")
     atoms, values = marked(after)
     return make_trace(actions, ok, init, state, dict(zip(atoms, values, strict=True)))
 
@@ -137,7 +166,7 @@ def marked(text: str) -> tuple[list[str], list[bool]]:
     ok = [not word.startswith("!") for word in words]
     plain = [unquote(word.lstrip("!")) for word in words]
     if "" in plain:
-        raise Malformed("'!' without a name behind it")
+        raise MalformedError("'!' without a name behind it")
     return plain, ok
 
 
@@ -145,9 +174,9 @@ def read_plain(path: Path) -> Numbered:
     return read_by_line(path, parse_text, comment="#")
 
 
-def write_plain(traces: Iterable[Trace], stream: TextIO) -> None:
-    def word(name: str) -> str:
-        return quote(name, safe="()[]{}<>,;:=+*/&$'\"^~`?\\.-_") if SPECIAL.search(name) else name
+def write_plain(traces: Iterable[Trace], stream: TextIOBase) -> None:
+    def word(name: str) -> str:  # what would be read as something else is percent-encoded
+        return SPECIAL.sub(lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode()), name)
 
     def marks(pairs: Iterable[tuple[str, bool]]) -> str:
         return " ".join(("" if good else "!") + word(name) for name, good in pairs)
@@ -162,7 +191,7 @@ def write_plain(traces: Iterable[Trace], stream: TextIO) -> None:
         stream.write((middle if plain else f"{before} | {middle} | {after}".strip()) + "\n")
 
 
-# --- CSV event log -----------------------------------------------------------------------------------------------------
+# --- CSV event log --------------------------------------------------------------------------------------------------
 
 COLUMNS = ("case", "action", "ok", "phase")
 PHASES = ("action", "init", "state", "final")
@@ -181,18 +210,20 @@ def read_csv(path: Path) -> Numbered:
             return
         for needed in COLUMNS[:3]:
             if needed not in header:
-                raise Malformed(f"the column {needed!r} is missing", "the first line must be: case,action,ok")
+                raise MalformedError(f"the column {needed!r} is missing", "the first line must be: case,action,ok")
         places = [header.index(name) if name in header else None for name in COLUMNS]
         for row in rows:
             if not row:
                 continue
             if len(row) != len(header):
-                raise Malformed(f"{len(row)} columns where the header has {len(header)}", "quote names with commas")
+                raise MalformedError(
+                    f"{len(row)} columns where the header has {len(header)}", "quote names with commas"
+                )
             case, action, ok, phase = ("" if place is None else row[place].strip() for place in places)
             add_event(cases, rows.line_num, case, action, ok.lower(), phase.lower() or "action")
         for number, record in [(case.pop("line"), case) for case in cases.values()]:
             yield number, make_trace(**record)
-    except (Malformed, csv.Error) as error:
+    except (MalformedError, csv.Error) as error:
         message = f"not CSV: {error}" if isinstance(error, csv.Error) else str(error)
         hint = getattr(error, "hint", None)
         raise TraceError(message, file=path, line=max(rows.line_num, 1), hint=hint) from None
@@ -200,34 +231,36 @@ def read_csv(path: Path) -> Numbered:
 
 def add_event(cases: dict[str, dict[str, Any]], line: int, case: str, action: str, ok: str, phase: str) -> None:
     if not case:
-        raise Malformed("the case is empty", "every row needs the name of its trace")
+        raise MalformedError("the case is empty", "every row needs the name of its trace")
     if phase not in PHASES:
-        raise Malformed(f"unknown phase {shorten(phase)!r}", "action, init, state or final")
+        raise MalformedError(f"unknown phase {shorten(phase)!r}", "action, init, state or final")
     empty = {"line": line, "actions": [], "ok": [], "init": None, "state": None, "final": {}}
     record = cases.setdefault(case, empty)
     if not action:  # a case without actions, or with no atom true at the start
         if phase == "init":
             record["init"] = record["init"] or frozenset()
         elif ok or phase != "action":
-            raise Malformed("the action is empty", "only a case without any action has an empty action and mark")
+            raise MalformedError("the action is empty", "only a case without any action has an empty action and mark")
         return
     if phase == "state":
         record["state"] = action
         return
     if ok not in TRUE | FALSE:
-        raise Malformed(f"{shorten(ok)!r} is no mark", "true or false (also 1 0, yes no, worked refused)")
+        raise MalformedError(f"{shorten(ok)!r} is no mark", "true or false (also 1 0, yes no, worked refused)")
     if phase == "action":
         record["actions"].append(action)
         record["ok"].append(ok in TRUE)
         if len(record["actions"]) > MAX_ACTIONS:
-            raise Malformed(f"more than {MAX_ACTIONS} actions in case {shorten(case)!r}", "split it into several cases")
+            raise MalformedError(
+                f"more than {MAX_ACTIONS} actions in case {shorten(case)!r}", "split it into several cases"
+            )
     elif phase == "final":
         record["final"][action] = ok in TRUE
     else:
         record["init"] = (record["init"] or frozenset()) | ({action} if ok in TRUE else set())
 
 
-def write_csv(traces: Iterable[Trace], stream: TextIO) -> None:
+def write_csv(traces: Iterable[Trace], stream: TextIOBase) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     for case, trace in enumerate(traces):
@@ -241,7 +274,7 @@ def write_csv(traces: Iterable[Trace], stream: TextIO) -> None:
         writer.writerows((case, *row) for row in rows or [("", "", "action")])
 
 
-# --- any format --------------------------------------------------------------------------------------------------------
+# --- any format -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -249,7 +282,7 @@ class Format:
     name: str
     endings: tuple[str, ...]
     read: Callable[[Path], Numbered]
-    write: Callable[[Iterable[Trace], TextIO], None]
+    write: Callable[[Iterable[Trace], TextIOBase], None]
 
 
 FORMATS = (
@@ -266,7 +299,9 @@ def format_of(path: Path) -> Format | None:
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(DATASET_ENDING):
         if path.name.lower().endswith(".gz"):
-            raise TraceError("a .t2s dataset is mapped into memory and cannot be compressed", file=path, hint="drop .gz")
+            raise TraceError(
+                "a .t2s dataset is mapped into memory and cannot be compressed", file=path, hint="drop .gz"
+            )
         return None
     for form in FORMATS:
         if name.endswith(form.endings):
@@ -280,7 +315,7 @@ def read_by_line(path: Path, parse: Callable[[str], Trace], comment: str | None)
             continue
         try:
             yield number, parse(text)
-        except Malformed as error:
+        except MalformedError as error:
             raise TraceError(str(error), file=path, line=number, hint=error.hint) from None
 
 
@@ -311,4 +346,4 @@ def write_traces(dataset: Dataset, path: str | Path, force: bool = False) -> Non
         dataset.save(path, force)
         return
     with writing_text(path, force) as stream:
-        form.write(dataset, stream)  # type: ignore[arg-type]
+        form.write(dataset, stream)

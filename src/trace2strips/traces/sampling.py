@@ -320,7 +320,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
                 refuse = next_random(streams, t) >> np.uint64(63) == np.uint64(1)
             else:
                 refuse = refusals[t] and position == lengths[t] - 1
-            chosen = np.int64(-1)
+            chosen = -1
             if (refuse or (training and applicable == 0)) and applicable < actions:
                 chosen = choose_refused(t, position, applicable, actions, order, streams, states, tokens, labels)
             if chosen < 0 and applicable > 0 and (training or not refuse):
@@ -368,4 +368,4 @@ def choose_refused(t, position, applicable, actions, order, streams, states, tok
         if not tried_here(order[k], t, position, states, tokens, labels):
             fresh[count] = order[k]
             count += 1
-    return fresh[random_below(streams, t, count)] if count else np.int64(-1)
+    return fresh[random_below(streams, t, count)] if count else -1

@@ -1,0 +1,278 @@
+"""The three trace formats: round trips, tolerance, errors with line numbers; checking."""
+
+import gzip
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import ANY_NAME
+
+from trace2strips.domains import get_domain
+from trace2strips.errors import FileError, TraceError
+from trace2strips.strips import StripsAction, StripsModel
+from trace2strips.traces import (
+    Dataset,
+    SampleSettings,
+    Trace,
+    Vocabulary,
+    compare_with,
+    describe,
+    find_contradictions,
+    read_traces,
+    sample,
+    write_traces,
+)
+from trace2strips.traces.formats import SCHEMA, parse_json
+
+NAME = ANY_NAME.map(str.strip).filter(lambda n: n and "\n" not in n and "\r" not in n and "\0" not in n)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    steps = draw(st.lists(st.tuples(NAME, st.booleans()), max_size=6))
+    init = draw(st.none() | st.frozensets(NAME, max_size=4))
+    state = draw(st.none() | NAME) if init is None else None
+    return Trace(
+        tuple(a for a, _ in steps),
+        tuple(ok for _, ok in steps),
+        init,
+        state,
+        draw(st.dictionaries(NAME, st.booleans(), max_size=4)),
+    )
+
+
+@pytest.mark.parametrize("ending", [".t2s", ".jsonl", ".csv", ".txt", ".jsonl.gz", ".csv.gz", ".txt.gz"])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(traces(), min_size=1, max_size=4))
+def test_round_trip(tmp_path: Path, ending: str, items: list[Trace]) -> None:
+    try:
+        dataset = Dataset.of(items)
+    except TraceError as error:
+        assert "is also that of a setup action" in str(error)  # noqa: PT017
+        return
+    path = tmp_path / f"traces{ending}"
+    write_traces(dataset, path, force=True)
+    assert list(read_traces(path)) == items
+
+
+def test_same_traces_same_bytes(tmp_path: Path) -> None:
+    dataset = sample(get_domain("ferry-5c"), SampleSettings(20, 5))
+    for ending in (".t2s", ".jsonl.gz", ".csv", ".txt"):
+        paths = [tmp_path / f"{i}{ending}" for i in range(2)]
+        for path in paths:
+            write_traces(dataset, path)
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_plain_text_by_hand(tmp_path: Path) -> None:
+    text = "# a comment\n\npick !drop\nat_home - | | \n".replace("at_home - |", "at_home |")
+    text += "- | go | at_home !at_work\n@s3 | !go |\n"
+    assert list(read_traces(write(tmp_path / "a.txt", text))) == [
+        Trace(("pick", "drop"), (True, False)),
+        Trace((), (), frozenset({"at_home"})),
+        Trace(("go",), (True,), frozenset(), final={"at_home": True, "at_work": False}),
+        Trace(("go",), (False,), state="s3"),
+    ]
+
+
+def test_csv_by_hand(tmp_path: Path) -> None:
+    """Interleaved cases, columns in any order, several spellings of true and false, quoted commas."""
+    text = 'ok,case,action\nyes,1,"put(a,b)"\n0,2,go\nrefused,1,go\n,3,\n'
+    assert list(read_traces(write(tmp_path / "a.csv", text))) == [
+        Trace(("put(a,b)", "go"), (True, False)),
+        Trace(("go",), (False,)),
+        Trace((), ()),
+    ]
+
+
+def test_windows_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfpick !drop\r\ngo\r\n")
+    assert [t.actions for t in read_traces(path)] == [("pick", "drop"), ("go",)]
+
+
+GOOD = '{"actions": ["a"], "ok": [true]}'
+BROKEN = {
+    ".jsonl": {
+        "": "the file is empty",
+        "\n\n": "no trace in the file",
+        f"{GOOD}\nhello": ":2: not JSON",
+        f"{GOOD}\n{GOOD[:-1]}": ":2: not JSON",
+        "[1]": ":1: not a trace: a line must be a JSON object",
+        '{"ok": []}': ":1: the field 'actions' is missing",
+        '{"actions": []}': ":1: the field 'ok' is missing",
+        '{"actions": ["a"], "ok": []}': ":1: 1 actions but 0 marks",
+        '{"actions": "a", "ok": [true]}': ":1: 'actions' must be a list of names",
+        '{"actions": [1], "ok": [true]}': ":1: 'actions' must be a list of names",
+        '{"actions": [""], "ok": [true]}': ":1: 'actions' must be a list of names",
+        '{"actions": ["a"], "ok": [1]}': ":1: 'ok' must be a list of true and false",
+        '{"actions": [], "ok": [], "init": "p"}': ":1: 'init' must be a list of names",
+        '{"actions": [], "ok": [], "state": 3}': ":1: 'state' must be the name",
+        '{"actions": [], "ok": [], "state": "s", "init": []}': ":1: a trace has initial atoms or the name",
+        '{"actions": [], "ok": [], "final": {"p": 1}}': ":1: 'final' must map atoms",
+        '{"actions": [], "ok": [], "final": ["p"]}': ":1: 'final' must map atoms",
+        '{"action": ["a"], "ok": [true]}': ":1: unknown field 'action' (hint: did you mean 'actions'?)",
+        "[" * 100_000: ":1: not",
+    },
+    ".csv": {
+        "": "the file is empty",
+        "case,action,ok\n": "no trace in the file",
+        "case,action\n1,a\n": ":1: the column 'ok' is missing",
+        "case,action,ok\n1,a\n": ":2: 2 columns where the header has 3",
+        "case,action,ok\n1,a,maybe\n": ":2: 'maybe' is no mark",
+        "case,action,ok\n,a,true\n": ":2: the case is empty",
+        "case,action,ok\n1,,true\n": ":2: the action is empty",
+        "case,action,ok,phase\n1,a,true,end\n": ":2: unknown phase 'end'",
+        'case,action,ok\n1,"a,true\n': ": not CSV: unexpected end of data",
+    },
+    ".txt": {
+        "": "the file is empty",
+        "# nothing\n": "no trace in the file",
+        "a | b\n": ":1: 1 '|' on the line",
+        "a\nb !\n": ":2: '!' without a name",
+        "@s p | a |": ":1: a line has the name of an initial state or initial atoms",
+        "!p | a |": ":1: '!' before an initial atom",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ending", "text"), [(ending, text) for ending, texts in BROKEN.items() for text in texts])
+def test_broken_files_say_what_and_where(tmp_path: Path, ending: str, text: str) -> None:
+    path = write(tmp_path / f"x{ending}", text)
+    with pytest.raises(TraceError) as caught:
+        read_traces(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert BROKEN[ending][text] in message
+    assert "\n" not in message
+    assert len(message) < 400 + len(str(path))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=400)
+@given(st.fixed_dictionaries({}, optional={
+    "actions": st.lists(st.text(max_size=2), max_size=2) | JSON, "ok": st.lists(st.booleans(), max_size=2) | JSON,
+    "init": JSON, "state": JSON, "final": JSON, "other": JSON}) | JSON)  # fmt: skip
+def test_the_reader_accepts_what_the_schema_accepts(record: object) -> None:
+    """But for what a schema cannot say: as many marks as actions, and initial atoms or a state, not both."""
+    from trace2strips.traces.formats import MalformedError
+
+    valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(record)
+    try:
+        parse_json(json.dumps(record))
+        assert valid
+    except MalformedError as error:
+        assert not valid or "marks" in str(error) or "not both" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".txt"])
+def test_a_million_actions_in_one_trace_are_refused(tmp_path: Path, ending: str) -> None:
+    n = 10**6
+    text = {
+        ".jsonl": '{"actions": [' + ",".join(['"a"'] * n) + '], "ok": [' + ",".join(["true"] * n) + "]}",
+        ".csv": "case,action,ok\n" + "1,a,true\n" * n,
+        ".txt": "a " * n,
+    }[ending]
+    with pytest.raises(TraceError, match=r"100000.*split it into several"):
+        read_traces(write(tmp_path / f"x{ending}", text))
+
+
+def test_truncated_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress((GOOD + "\n").encode() * 5000)[:-20])
+    with pytest.raises(FileError, match="broken gzip file"):
+        read_traces(path)
+
+
+def test_binary_rubbish(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FileError, match=":1: not UTF-8 text"):
+        read_traces(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"\xff" * 100, (20).to_bytes(8, "little") + b'{"tokens": {}}      '])
+def test_files_that_are_no_dataset(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.t2s"
+    path.write_bytes(data)
+    with pytest.raises(TraceError, match="not a trace2strips dataset"):
+        Dataset.load(path)
+
+
+def test_cut_off_dataset(tmp_path: Path) -> None:
+    path = tmp_path / "x.t2s"
+    sample(get_domain("ferry-5c"), SampleSettings(20, 5)).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(TraceError, match="cut off"):
+        Dataset.load(path)
+
+
+def test_unknown_names_with_a_vocabulary(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.txt", "pick\npick drop\npick dorp\n")
+    with pytest.raises(TraceError, match=r"x\.txt:3: unknown action 'dorp' \(hint: did you mean 'drop'\?\)"):
+        read_traces(path, Vocabulary(("pick", "drop")))
+
+
+def test_reserved_names(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.txt", "- | init-false |\n")
+    with pytest.raises(TraceError, match="'init-false' is also that of a setup action"):
+        read_traces(path)
+
+
+def test_statistics() -> None:
+    dataset = Dataset.of(
+        [
+            Trace(("a", "b", "c"), (True, False, True), frozenset("p"), final={"p": False}),
+            Trace(("a",), (True,), state="s0"),
+            Trace((), ()),
+        ]
+    )
+    found = describe(dataset)
+    assert (found.traces, found.actions, found.positions, found.refused) == (3, 3, 4, 1)
+    assert (found.shortest, found.longest) == (0, 3)
+    assert found.mean_length == pytest.approx(4 / 3)
+    assert (found.with_init, found.with_state, found.with_final) == (1, 1, 1)
+    assert (found.never_worked, found.never_refused) == (("b",), ("a", "c"))
+
+
+def test_contradictions_are_found_and_nothing_else() -> None:
+    good = [Trace(("a", "b", "a"), (True, False, False)), Trace(("a", "a"), (True, False)), Trace(("b",), (True,))]
+    assert find_contradictions(Dataset.of(good)) == []
+    # after `a` (the refused b in between changes nothing) another `a` was refused; here it works
+    bad = Dataset.of([*good, Trace(("a", "a"), (True, True))])
+    (found,) = find_contradictions(bad)
+    assert found.action == "a"
+    assert found.worked == (3, 1)
+    assert found.refused in ((0, 2), (1, 1))
+    # the same final atom, true and false after one history
+    ends = Dataset.of([Trace(("a",), (True,), final={"p": True}), Trace(("a",), (True,), final={"p": False})])
+    assert [c.action for c in find_contradictions(ends)] == ["test-p"]
+
+
+def test_sampled_traces_never_contradict_each_other() -> None:
+    for init in ("atoms", "states:50"):
+        assert find_contradictions(sample(get_domain("blocksworld-5b"), SampleSettings(5000, 10, init=init))) == []
+
+
+def test_comparison_with_a_model() -> None:
+    model = StripsModel(("p",), (StripsAction("use", frozenset("p"), delete=frozenset("p")),))
+    assert compare_with(Dataset.of([Trace(("use", "use"), (True, False), frozenset("p"))]), model) is None
+    found = compare_with(Dataset.of([Trace(("use", "use"), (True, True), frozenset("p"))]), model)
+    assert found is not None
+    assert (found.count, found.trace, found.position, found.action, found.says_worked) == (1, 0, 3, "use", True)
+    with pytest.raises(TraceError, match="unknown action 'us'"):
+        compare_with(Dataset.of([Trace(("us",), (True,))]), model)

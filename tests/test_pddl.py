@@ -1,0 +1,291 @@
+"""Reading, grounding and writing PDDL: values, round trips, and one clear line for each thing that can be wrong."""
+
+import contextlib
+import itertools
+from pathlib import Path
+
+import pymimir.advanced.formalism as formalism
+import pymimir.advanced.search as search
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import ANY_NAME, models
+
+from trace2strips.domains import BENCHMARKS, get_domain
+from trace2strips.errors import PddlError
+from trace2strips.pddl import (
+    PLAIN_NAME,
+    RESERVED,
+    Literal,
+    decode_name,
+    encode_name,
+    format_domain,
+    format_model,
+    format_model_problem,
+    format_problem,
+    ground,
+    parse_domain,
+    parse_model,
+    parse_model_problem,
+    parse_problem,
+    read_domain,
+    unambiguous_names,
+)
+from trace2strips.strips import StripsAction, StripsModel, StripsProblem
+
+DOMAIN = """
+; a small domain with everything that is supported
+(define (domain Robot)
+  (:requirements :strips :typing :equality :negative-preconditions)
+  (:types box robot - thing thing room)
+  (:constants hall - room)
+  (:predicates (in ?t - thing ?r - room) (door ?a ?b - room) (locked ?r - room) (free))
+  (:action move
+    :parameters (?x - robot ?a ?b - room)
+    :precondition (and (in ?x ?a) (door ?a ?b) (not (locked ?b)) (not (= ?a ?b)))
+    :effect (and (in ?x ?b) (not (in ?x ?a))))
+  (:action go-home
+    :parameters (?x - robot ?a - room)
+    :precondition (and (in ?x ?a) (and (free) (not (= ?a hall))))
+    :effect (and (in ?x hall) (not (in ?x ?a)) (not (free)))))
+"""
+PROBLEM = """
+(define (problem p1) (:domain robot)
+  (:objects r1 - robot b1 - box kitchen cellar - room)
+  (:init (in r1 kitchen) (in b1 cellar) (free) (door kitchen hall) (door hall kitchen) (door kitchen cellar)
+         (door hall hall) (locked cellar))
+  (:goal (and (in r1 hall) (door kitchen hall))))
+"""
+
+
+def test_ground_model_by_hand() -> None:
+    """Types, constants, =, negative statics, reachability: the cellar is locked, so nobody ever goes there."""
+    domain = parse_domain(DOMAIN)
+    task = ground(domain, parse_problem(PROBLEM, domain))
+    assert task.model.atoms == ("free", "in_b1_cellar", "in_r1_hall", "in_r1_kitchen")
+    assert task.model.actions == (
+        StripsAction(
+            "go-home_r1_kitchen",
+            frozenset({"in_r1_kitchen", "free"}),
+            frozenset({"in_r1_hall"}),
+            frozenset({"in_r1_kitchen", "free"}),
+        ),
+        StripsAction(
+            "move_r1_hall_kitchen", frozenset({"in_r1_hall"}), frozenset({"in_r1_kitchen"}), frozenset({"in_r1_hall"})
+        ),
+        StripsAction(
+            "move_r1_kitchen_hall",
+            frozenset({"in_r1_kitchen"}),
+            frozenset({"in_r1_hall"}),
+            frozenset({"in_r1_kitchen"}),
+        ),
+    )
+    assert task.problem.init == {"in_r1_kitchen", "in_b1_cellar", "free"}
+    assert task.problem.goal == {"in_r1_hall"}
+    assert task.origin["move_r1_hall_kitchen"] == ("move", "r1", "hall", "kitchen")
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_grounding_finds_the_actions_that_mimir_finds(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """An independent grounder; that the lists are right too is shown by simulation in test_sampling.py."""
+    domain = get_domain(name)
+    parser = formalism.Parser(format_domain(domain.lifted), "", formalism.ParserOptions())
+    problem = parser.parse_problem(format_problem(domain.example), "", formalism.ParserOptions())
+    theirs = {
+        "_".join([action.get_action().get_name(), *(o.get_name() for o in action.get_objects())])
+        for action in search.LiftedGrounder(problem).create_ground_actions()
+    }
+    capfd.readouterr()  # mimir prints every atom
+    assert theirs == domain.model.action_index.keys()
+
+
+@pytest.mark.parametrize("name", [*BENCHMARKS, "blocksworld:3", "ferry:2x3", "maze:3x5"])
+def test_lifted_round_trip(name: str) -> None:
+    domain = get_domain(name)
+    assert parse_domain(format_domain(domain.lifted)) == domain.lifted
+    problem = domain.lifted_problem(domain.problems(1)[0])
+    assert parse_problem(format_problem(problem), domain.lifted) == problem
+    again = ground(domain.lifted, domain.example, domain.family.varying)
+    assert again == domain.task
+
+
+@pytest.mark.parametrize(
+    "text", [DOMAIN, "(define (domain d) (:predicates (p ?x)) (:action a :parameters (?x) :effect (p ?x)))"]
+)
+def test_lifted_round_trip_of_other_domains(text: str) -> None:
+    domain = parse_domain(text)
+    assert parse_domain(format_domain(domain)) == domain
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_propositional_round_trip(name: str) -> None:
+    problem = get_domain(name).problems(1)[0]
+    assert parse_model(format_model(problem.model)) == problem.model
+    assert parse_model_problem(format_model_problem(problem), problem.model) == problem
+
+
+@settings(max_examples=300)
+@given(models(names=ANY_NAME), st.data())
+def test_propositional_round_trip_of_any_model(model: StripsModel, data: st.DataObject) -> None:
+    subset = st.frozensets(st.sampled_from(model.atoms)) if model.atoms else st.just(frozenset())
+    assert parse_model(format_model(model)) == model
+    problem = StripsProblem(model, data.draw(subset), data.draw(subset), data.draw(ANY_NAME))
+    assert parse_model_problem(format_model_problem(problem), model) == problem
+
+
+@settings(max_examples=1000)
+@given(ANY_NAME)
+def test_names_map_reversibly_to_plain_ones(name: str) -> None:
+    encoded = encode_name(name)
+    assert PLAIN_NAME.match(encoded)
+    assert encoded not in RESERVED
+    assert decode_name(encoded) == name
+
+
+def test_readable_names_stay() -> None:
+    assert encode_name("pick-up_b1") == "pick-up_b1"
+    assert encode_name("Pick Up") == "x---cpick-s-cup"
+    assert decode_name("x--broken-h") == "x--broken-h"
+
+
+def test_different_words_never_share_a_name() -> None:
+    groups = [("a_b", "c"), ("a", "b_c"), ("a", "b", "c")]
+    names = unambiguous_names(groups)
+    assert len(set(names.values())) == 3
+    assert unambiguous_names([("on", "a", "b")]) == {("on", "a", "b"): "on_a_b"}
+
+
+def test_mimir_takes_what_is_written(capfd: pytest.CaptureFixture[str]) -> None:
+    model = StripsModel(
+        ("Loves Paris", "and", "q"),
+        (StripsAction("Go!", add=frozenset({"and"})), StripsAction("idle", frozenset({"and"}))),
+    )
+    parser = formalism.Parser(format_model(model), "", formalism.ParserOptions())
+    problem = StripsProblem(model, frozenset({"Loves Paris"}), frozenset({"and"}))
+    parsed = parser.parse_problem(format_model_problem(problem), "", formalism.ParserOptions())
+    context = search.SearchContext.create(
+        parsed, search.SearchContextOptions(search.LiftedOptions(search.LiftedKPKCOptions()))
+    )
+    heuristic = search.FFHeuristic.create(search.LiftedGrounder(parsed))
+    result = search.find_solution_gbfs_eager(context, heuristic, search.GBFSEagerOptions())
+    capfd.readouterr()
+    plan = [decode_name(action.get_action().get_name()) for action in result.plan.get_actions()]
+    assert plan == ["Go!"]
+    assert problem.solved_by(plan)
+
+
+BROKEN_DOMAINS = {
+    "": "not a PDDL file: it is empty",
+    "hello world": "1:1: not a PDDL file: it starts with 'hello'",
+    "(hello)": "1:1: not a PDDL file",
+    "(define (domain d) (:predicates (p))": "1:1: '(' is never closed (hint: unbalanced parenthesis)",
+    "(define (domain d)))": "1:20: text after the end of the definition",
+    ")": "1:1: ')' without '(' (hint: unbalanced parenthesis)",
+    "(define (problem d))": "1:9: this file defines a problem, not a domain",
+    "(define (domain d) (:types a - b b - a))": "is its own supertype",
+    "(define (domain d) (:types a) (:predicates (p ?x - c)))": "1:52: unknown type 'c'",
+    "(define (domain d) (:predicates (p))\n(:action a :precondition (q)))": "2:26: unknown predicate 'q'",
+    "(define (domain d) (:predicates (p ?x))\n (:action a :parameters (?x) :effect (p ?x ?x)))": "2:38: 'p' takes 1 arguments, not 2",
+    "(define (domain d) (:predicates (p ?x)) (:action a :effect (p ?y)))": "unknown variable '?y'",
+    "(define (domain d) (:types a b) (:predicates (p ?x - a)) (:action c :parameters (?y - b) :effect (p ?y)))": "'?y' is a b, but 'p' wants a a here",
+    "(define (domain d) (:requirements :adl))": "unsupported requirement :adl",
+    "(define (domain d) (:functions (total-cost)))": "unsupported feature: numeric fluents (:functions)",
+    "(define (domain d) (:derived (p)))": "unsupported feature: derived predicates",
+    "(define (domain d) (:durative-action a))": "unsupported feature: durative actions",
+    "(define (domain d) (:predicates (p)) (:action a :effect (when (p) (p))))": "unsupported feature: conditional effects (when)",
+    "(define (domain d) (:predicates (p)) (:action a :precondition (or (p) (p))))": "unsupported feature: disjunctions (or)",
+    "(define (domain d) (:predicates (p)) (:action a :precondition (forall (?x) (p))))": "unsupported feature: quantifiers (forall)",
+    "(define (domain d) (:types a) (:predicates (p ?x - (either a a))))": "unsupported feature: union types (either)",
+    "(define (domain d) (:predicates (p)) (:action a :precondition (not (p)) :effect (p)))": "unsupported feature: negative precondition over 'p', which actions change",
+    "(define (domain d) (:predicates (p)) (:action a :effect (and (p) (not (p)))))": "action 'a' adds and deletes (p)",
+    "(define (domain d) (:predicates (p)) (:action a) (:action a))": "action 'a' is declared twice",
+    "(define (domain d) (:predicates (p) (p)))": "predicate 'p' is declared twice",
+    "(define (domain d) (:action a :parameters ?x))": "expected a list, found '?x'",
+    "(define (domain d) (:action a :effect))": ":effect of action 'a' is empty",
+    "(define (domain d) (:colour red))": "unknown section :colour",
+    "(define (domain d) p)": "expected a section",
+    "(define)": "expected (define (domain NAME) …)",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN_DOMAINS)
+def test_broken_domains_say_what_and_where(text: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        parse_domain(text, "d.pddl")
+    message = str(caught.value)
+    assert message.startswith("d.pddl:")
+    assert BROKEN_DOMAINS[text] in message
+    assert "\n" not in message
+
+
+BROKEN_PROBLEMS = {
+    "(define (problem p) (:domain other))": "the problem is for domain 'other', not for 'robot'",
+    "(define (problem p) (:objects a - robot a - box))": "object 'a' is declared twice",
+    "(define (problem p) (:objects hall - robot))": "object 'hall' is declared twice",
+    "(define (problem p) (:objects a - rabbit))": "unknown type 'rabbit'",
+    "(define (problem p) (:init (in a hall)))": "unknown object 'a'",
+    "(define (problem p) (:init (not (free))))": "unsupported feature: a negative init atom",
+    "(define (problem p) (:goal (and (not (free)))))": "unsupported feature: a negative goal atom",
+    "(define (problem p) (:goal (free) (free)))": "(:goal …) needs exactly one condition",
+    "(define (problem p) (:metric minimize (total-cost)))": "unsupported feature: metrics",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN_PROBLEMS)
+def test_broken_problems_say_what_and_where(text: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        parse_problem(text, parse_domain(DOMAIN), "p.pddl")
+    assert BROKEN_PROBLEMS[text] in str(caught.value)
+    assert str(caught.value).startswith("p.pddl:1:")
+
+
+def test_ground_actions_that_add_and_delete_one_atom_are_refused() -> None:
+    domain = parse_domain(DOMAIN.replace(" (not (= ?a ?b))", ""))
+    with pytest.raises(PddlError, match=r"action \(move r1 hall hall\) adds and deletes \(in r1 hall\)"):
+        ground(domain, parse_problem(PROBLEM, domain))
+
+
+def test_a_goal_that_nothing_reaches_is_named() -> None:
+    domain = parse_domain(DOMAIN)
+    with pytest.raises(PddlError, match=r"goal atom \(in r1 cellar\) can never become true"):
+        ground(domain, parse_problem(PROBLEM.replace("(and (in r1 hall)", "(and (in r1 cellar)"), domain))
+
+
+def test_a_lifted_domain_is_no_propositional_model() -> None:
+    with pytest.raises(PddlError, match="lifted domain"):
+        parse_model(DOMAIN)
+
+
+@given(st.text(st.sampled_from("()define domain:action;?x-\n "), max_size=60))
+def test_no_text_gets_past_the_error_family(text: str) -> None:
+    for source in (text, f"(define (domain d) {text})"):
+        with contextlib.suppress(PddlError):
+            parse_domain(source)
+
+
+def test_files_are_named_in_errors(tmp_path: Path) -> None:
+    path = tmp_path / "d.pddl"
+    path.write_text("(define (domain d)\n  (:types a - b) (:predicates (p ?x - z)))")
+    with pytest.raises(PddlError, match=r"d\.pddl:2:39: unknown type 'z'"):
+        read_domain(path)
+
+
+def test_reachability_ignores_deletes_only() -> None:
+    """An action whose precondition nothing ever adds is pruned; one that needs what another deletes is not."""
+    text = """(define (domain d) (:predicates (p) (q) (never))
+      (:action a :parameters () :precondition (p) :effect (and (q) (not (p))))
+      (:action b :parameters () :precondition (and (p) (q)) :effect (p))
+      (:action c :parameters () :precondition (never) :effect (never)))"""
+    domain = parse_domain(text)
+    task = ground(domain, parse_problem("(define (problem x) (:domain d) (:init (p)) (:goal (q)))", domain))
+    assert [action.name for action in task.model.actions] == ["a", "b"]
+    assert task.model.atoms == ("p", "q")
+
+
+def test_instances_are_all_typed_combinations() -> None:
+    """Against the product over all objects, on every benchmark family's own statics."""
+    domain = get_domain("logistics-3c")
+    airports = [o for o, t in domain.example.objects if t == "airport"]
+    flights = {a.name for a in domain.model.actions if a.name.startswith("fly")}
+    assert flights == {f"fly_plane_{x}_{y}" for x, y in itertools.permutations(airports, 2)}
+    assert Literal("in-city", ("a1", "city1")) in domain.task.statics

@@ -1,0 +1,260 @@
+"""Sampled traces: labels, distribution, determinism, and agreement with an independent simulator."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pymimir.advanced.formalism as formalism
+import pymimir.advanced.search as search
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
+from trace2strips.errors import DomainError
+from trace2strips.pddl import format_domain, format_problem
+from trace2strips.strips import StripsProblem, final_state, label, state_of, walk
+from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, Vocabulary, sample
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(BENCHMARKS),
+    st.sampled_from(["train", "test"]),
+    st.sampled_from(["atoms", "states:1", "states:50"]),
+    st.sampled_from(["all", "goal", "none"]),
+    st.integers(0, 60),
+    st.integers(0, 10**6),
+)
+def test_labels_agree_with_the_classifier(
+    name: str, split: str, init: str, suffix: str, max_length: int, seed: int
+) -> None:
+    """Every label of every trace is that of the slow reference on the hidden model with its setup actions."""
+    domain = get_domain(name)
+    dataset = sample(domain, SampleSettings(8, max_length, split, init, suffix, seed))
+    model = dataset.vocabulary.extend(domain.model, dataset.states)
+    assert len(dataset) == 8
+    for index in range(len(dataset)):
+        names = dataset.names(index)
+        start, end = dataset.offsets[index], dataset.offsets[index + 1]
+        assert dataset.inapplicable[start:end].tolist() == label(model, names)
+        trace = dataset[index]
+        assert len(trace.actions) <= max_length
+        first = trace.init if trace.state is None else dataset.states[trace.state]
+        after = final_state(domain.model, trace.actions, first)
+        wanted = {"all": domain.model.atoms, "goal": domain.goal_atoms, "none": ()}[suffix]
+        assert dict(trace.final) == {atom: atom in after for atom in wanted}
+        if split == "test":
+            assert all(trace.ok[:-1])
+        else:
+            refusals = [
+                (s, a)
+                for (s, ok), a in zip(walk(domain.model, trace.actions, first), trace.actions, strict=True)
+                if not ok
+            ]
+            assert len(refusals) == len(set(refusals))  # never the same refusal twice in one state
+
+
+class Mimir:
+    """The independent simulator: applicable actions and successor states from the lifted PDDL."""
+
+    def __init__(self, domain: Domain, problem: StripsProblem) -> None:
+        parser = formalism.Parser(format_domain(domain.lifted), "", formalism.ParserOptions())
+        text = format_problem(domain.lifted_problem(problem))
+        self.problem = parser.parse_problem(text, "", formalism.ParserOptions())
+        options = search.SearchContextOptions(search.LiftedOptions(search.LiftedKPKCOptions()))
+        context = search.SearchContext.create(self.problem, options)
+        self.generator = context.get_applicable_action_generator()
+        self.states = context.get_state_repository()
+        self.state, _ = self.states.get_or_create_initial_state()
+
+    def applicable(self) -> dict[str, formalism.GroundAction]:
+        return {
+            "_".join([a.get_action().get_name(), *(o.get_name() for o in a.get_objects())]): a
+            for a in self.generator.generate_applicable_actions(self.state)
+        }
+
+    def apply(self, action: formalism.GroundAction) -> None:
+        self.state, _ = self.states.get_or_create_successor_state(self.state, action, 0)
+
+    def atoms(self) -> set[str]:
+        numbers = list(self.state.get_fluent_atoms())
+        found = self.problem.get_repositories().get_fluent_ground_atoms_from_indices(numbers)
+        return {"_".join([a.get_predicate().get_name(), *(o.get_name() for o in a.get_objects())]) for a in found}
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_traces_agree_with_mimir(name: str) -> None:
+    """After every action: the same applicable actions and the same true atoms as PDDL semantics say."""
+    domain = get_domain(name)
+    dataset = sample(domain, SampleSettings(12, 30, "train", "atoms", "all", seed=5))
+    for trace in dataset:
+        assert trace.init is not None
+        static = {atom for atom in trace.init if atom.startswith("free_")}  # to mimir the maze's walls are static
+        mimir = Mimir(domain, StripsProblem(domain.model, trace.init, frozenset()))
+        for action, ok in zip(trace.actions, trace.ok, strict=True):
+            applicable = mimir.applicable()
+            assert (action in applicable) == ok
+            state = frozenset(mimir.atoms() | static)
+            assert applicable.keys() == {a.name for a in domain.model.actions if a.applicable(state)}
+            if ok:
+                mimir.apply(applicable[action])
+        assert mimir.atoms() | static == {atom for atom, value in trace.final.items() if value}
+
+
+@pytest.mark.parametrize("name", ["blocksworld-5b", "maze-5x5", "logistics-5c"])
+def test_same_seed_same_bytes_on_any_number_of_cores(name: str, tmp_path: Path) -> None:
+    code = (
+        "import sys, numba; numba.set_num_threads(int(sys.argv[1]));"
+        "from trace2strips.domains import get_domain; from trace2strips.traces import *;"
+        f"sample(get_domain({name!r}), SampleSettings(5000, 20, seed=7)).save(sys.argv[2])"
+    )
+    files = [tmp_path / f"{i}.t2s" for i in range(3)]
+    for path, threads in zip(files, "121", strict=True):
+        subprocess.run([sys.executable, "-c", code, threads, path], check=True)
+    assert files[0].read_bytes() == files[1].read_bytes() == files[2].read_bytes()
+
+
+def test_a_longer_sample_starts_with_the_shorter_one() -> None:
+    domain = get_domain("ferry-5c")
+    short, long = (sample(domain, SampleSettings(n, 20, "test")) for n in (4096, 9000))
+    end = short.offsets[-1]
+    assert (long.tokens[:end] == short.tokens).all()
+    assert (sample(domain, SampleSettings(4096, 20, "test", seed=1)).tokens[:50] != short.tokens[:50]).any()
+
+
+def test_training_distribution() -> None:
+    """Half of the actions are refused, lengths are uniform in 0..D, applicable actions are drawn evenly."""
+    domain = get_domain("blocksworld-5b")
+    dataset = sample(domain, SampleSettings(20_000, 10, suffix="none"))
+    is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
+    assert abs(dataset.inapplicable[is_action].mean() - 0.5) < 0.01
+    lengths = Counter(len(trace.actions) for trace in dataset)
+    assert set(lengths) == set(range(11))
+    assert max(abs(count / 20_000 - 1 / 11) for count in lengths.values()) < 0.01
+    first: dict[tuple[frozenset[str], int], Counter[str]] = {}
+    for trace in dataset:
+        if trace.actions and trace.ok[0]:
+            assert trace.init is not None
+            options = sum(a.applicable(trace.init) for a in domain.model.actions)
+            first.setdefault((trace.init, options), Counter())[trace.actions[0]] += 1
+    deviations = [
+        (max(counts.values()) - counts.total() / options) / (counts.total() / options) ** 0.5
+        for (_, options), counts in first.items()
+        if counts.total() >= 10 * options > 10
+    ]
+    assert len(deviations) > 10
+    assert np.mean(deviations) < 2  # in standard deviations of a fair draw
+
+
+def test_test_distribution() -> None:
+    """Half of the traces are fully applicable; in the others only the last action is refused."""
+    dataset = sample(get_domain("ferry-5c"), SampleSettings(20_000, 20, "test"))
+    with_actions = [trace for trace in dataset if trace.actions]
+    assert all(all(trace.ok[:-1]) for trace in with_actions)
+    assert abs(np.mean([not trace.ok[-1] for trace in with_actions]) - 0.5) < 0.015
+
+
+def test_initial_states_of_init_state_come_from_the_state_set() -> None:
+    domain = get_domain("npuzzle-5t")
+    dataset = sample(domain, SampleSettings(2000, 5, "train", "states:50"))
+    rows = domain.state_set(50)
+    assert dataset.states == {f"s{i}": state_of(domain.model, row) for i, row in enumerate(rows)}
+    assert {trace.state for trace in dataset} == set(dataset.states)
+
+
+def test_partial_grounding() -> None:
+    """Actions that never worked in training are gone from it, from its vocabulary and from its test set."""
+    domain = get_domain("blocksworld-8b")
+    training = sample(domain, SampleSettings(15, 20, seed=3))
+    kept = set(training.vocabulary.actions)
+    worked = {a for trace in training for a, ok in zip(trace.actions, trace.ok, strict=True) if ok}
+    assert kept == worked
+    assert len(kept) < len(domain.model.actions)
+    model = training.vocabulary.extend(domain.model)
+    for index in range(len(training)):
+        start, end = training.offsets[index], training.offsets[index + 1]
+        assert training.inapplicable[start:end].tolist() == label(model, training.names(index))
+    test = sample(domain, SampleSettings(200, 40, "test"), like=training)
+    assert test.vocabulary == training.vocabulary
+    assert {a for trace in test for a in trace.actions} <= kept
+    full = sample(domain, SampleSettings(200, 40, "test"))
+    assert len(full.vocabulary.actions) == 128
+
+
+def test_a_test_set_needs_a_training_set_of_its_own_kind() -> None:
+    training = sample(get_domain("ferry-5c"), SampleSettings(100, 5))
+    with pytest.raises(DomainError, match="the training set has domain 'ferry-5c', not 'ferry-8c'"):
+        sample(get_domain("ferry-8c"), SampleSettings(10, 5, "test"), like=training)
+    with pytest.raises(DomainError, match="has suffix 'goal', not 'all'"):
+        sample(get_domain("ferry-5c"), SampleSettings(10, 5, "test", suffix="all"), like=training)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"traces": 0}, "cannot sample 0 traces"),
+        ({"max_length": -1}, "maximum length -1 is out of range"),
+        ({"split": "dev"}, "unknown split 'dev'"),
+        ({"init": "state"}, "unknown encoding of initial states 'state'"),
+        ({"init": "states:0"}, "unknown encoding"),
+        ({"suffix": "some"}, "unknown suffix 'some'"),
+        ({"seed": -1}, "seed -1 is out of range"),
+    ],
+)
+def test_impossible_settings(change: dict[str, object], message: str) -> None:
+    with pytest.raises(DomainError, match=message):
+        SampleSettings(**change)  # type: ignore[arg-type]
+
+
+DEAD_END = """(define (domain well) (:predicates (up) (wet))
+  (:action jump :parameters () :precondition (up) :effect (and (wet) (not (up)))))"""
+
+
+def test_dead_ends_end_a_trace(tmp_path: Path) -> None:
+    (tmp_path / "d.pddl").write_text(DEAD_END)
+    (tmp_path / "p.pddl").write_text("(define (problem p) (:domain well) (:init (up)) (:goal (wet)))")
+    domain = domain_from_files(tmp_path / "d.pddl", [tmp_path / "p.pddl"])
+    for split in ("train", "test"):
+        traces = list(sample(domain, SampleSettings(200, 10, split, suffix="all")))
+        assert {trace.actions for trace in traces} == {(), ("jump",), ("jump", "jump")}
+        assert all(trace.ok in ((), (True,), (True, False)) for trace in traces)
+
+
+def test_dataset_files_load_without_a_copy(tmp_path: Path) -> None:
+    dataset = sample(get_domain("maze-5x5"), SampleSettings(300, 20, init="states:50"))
+    path = tmp_path / "d.t2s"
+    dataset.save(path)
+    loaded = Dataset.load(path)
+    assert loaded.vocabulary == dataset.vocabulary
+    assert loaded.states == dataset.states
+    assert loaded.settings == dataset.settings
+    for name in ("tokens", "inapplicable", "offsets"):
+        array = getattr(loaded, name)
+        assert (array == getattr(dataset, name)).all()
+        assert not array.flags.owndata
+        assert not array.flags.writeable
+
+
+def test_empty_dataset_arrays_load(tmp_path: Path) -> None:
+    Dataset.of([Trace((), ())]).save(tmp_path / "d.t2s")
+    assert list(Dataset.load(tmp_path / "d.t2s")) == [Trace((), ())]
+
+
+def test_vocabulary_order_and_extension() -> None:
+    vocabulary = Vocabulary(("a",), ("p", "q"), ("s0",), ("q",), has_init_false=True)
+    assert vocabulary.names == ("init-false", "init-p", "init-q", "init-s0", "a", "test-q")
+    assert vocabulary.kinds.tolist() == [0, 1, 1, 2, 3, 4]
+    domain = get_domain("blocksworld:2")
+    extended = Vocabulary(("pick-up_b1",), ("clear_b1",), ("s0",), ("clear_b1",), True).extend(
+        domain.model, {"s0": frozenset({"clear_b1"})}
+    )
+    every = frozenset(domain.model.atoms)
+    lists = {a.name: (a.pre, a.add, a.delete) for a in extended.actions}
+    one, none = frozenset({"clear_b1"}), frozenset()
+    assert lists["init-false"] == (none, none, every)
+    assert lists["init-clear_b1"] == (none, one, none)
+    assert lists["init-s0"] == (none, one, every - one)
+    assert lists["test-clear_b1"] == (one, none, none)
