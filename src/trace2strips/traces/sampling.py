@@ -324,7 +324,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
             if (refuse or (training and applicable == 0)) and applicable < actions:
                 chosen = choose_refused(t, position, applicable, actions, order, streams, states, tokens, labels)
             if chosen < 0 and applicable > 0 and (training or not refuse):
-                chosen = order[random_below(streams, t, applicable)]
+                chosen = order[random_below(streams, t, applicable)]  # type: ignore[assignment]
             if chosen < 0:
                 break  # a dead end, or nothing left to refuse
             tokens[t, position] = chosen
