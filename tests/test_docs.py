@@ -24,7 +24,9 @@ def test_python_examples(code: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_command_line_example(run: Run) -> None:
-    commands = [line for block in blocks(README, "sh") for line in block.splitlines() if line.startswith("trace2strips")]
+    commands = [
+        line for block in blocks(README, "sh") for line in block.splitlines() if line.startswith("trace2strips")
+    ]
     assert len(commands) >= 4
     for command in commands:
         result = run(*shlex.split(command, comments=True)[1:])

@@ -1,0 +1,1 @@
+"""Networks that predict which actions of a trace are inapplicable. May import up to `traces`."""
