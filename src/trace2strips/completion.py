@@ -1,0 +1,651 @@
+"""Completion: from nearly right binary parameters to a model that explains every training label, and no larger.
+
+Gradients find what the heads are about; the last bits are settled here, exactly and on the whole training set. What
+makes that cheap: the labels say which actions were applied, so a head's state at any position depends on its own bits
+alone. Three closed forms follow.
+
+* *Effects.* A head's state is what the last action that affects it says. One walk back through the history of each
+  position that constrains the head counts, for every action at once, how the number of errors changes if the action
+  came to add, delete or ignore the head (`count_changes`). `descend` follows these counts down, `simplify` drops
+  every effect that no label needs.
+* *Preconditions.* A head can be a precondition of an action only where it was never deleted when the action worked;
+  a smallest set of such heads that explains every refusal is its precondition list (`cover`).
+* *Atoms.* Refusals that no such set explains ask for a new atom: it must be true where the action worked and deleted
+  at those refusals, so its effects can be fitted like any other's (`invent`). Actions whose new atoms can be one and
+  the same share it (`share`).
+
+May import up to `networks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numba
+import numpy as np
+from jaxtyping import Bool, Int32, Int64, UInt8, UInt64
+
+from trace2strips.compilation import compiled
+from trace2strips.networks.strips_transformer import CHUNKS, Layout, Theta
+from trace2strips.traces import Dataset
+
+NONE, ADD, DELETE = 0, 1, 2  # what a row does to a head
+FALSE_AT_START = 2  # `start` of a head: 0 untouched (true), 1 told by init-p, 2 deleted
+
+
+@dataclass(frozen=True)
+class Histories:
+    """The training labels, sorted by who asks. Asker a < A is action a; asker A + h is `test-p` of aligned head h.
+
+    The history of trace t is rows[row_start[t]:row_start[t+1]]: the parameter rows that were applied, `init-s` first.
+    Occurrence o of asker a (occurrence_start[a] ≤ o < occurrence_start[a+1]) stands in trace[o] after depth[o] of them.
+    """
+
+    layout: Layout
+    rows: Int32[np.ndarray, " applied"]
+    row_start: Int64[np.ndarray, " traces_and_one"]
+    initially_false: UInt8[np.ndarray, "traces aligned_and_one"]  # the last column is that of every spare head
+    occurrence_start: Int64[np.ndarray, " askers_and_one"]
+    trace: Int32[np.ndarray, " occurrences"]
+    depth: Int32[np.ndarray, " occurrences"]
+    refused: Bool[np.ndarray, " occurrences"]
+
+    @staticmethod
+    def of(dataset: Dataset, layout: Layout) -> Histories:
+        aligned = len(layout.aligned)
+        askers = layout.actions + aligned
+        count = np.zeros(askers + 1, dtype=np.int64)
+        row_start = np.zeros(len(dataset) + 1, dtype=np.int64)
+        tables = (layout.vocabulary.kinds, layout.row, layout.head, layout.actions)
+        count_askers(*tables, dataset.tokens, dataset.inapplicable, dataset.offsets, count[1:], row_start[1:])
+        np.cumsum(count, out=count)
+        np.cumsum(row_start, out=row_start)
+        rows = np.empty(row_start[-1], dtype=np.int32)
+        initially_false = np.zeros((len(dataset), aligned + 1), dtype=np.uint8)
+        trace, depth = (np.empty(count[-1], dtype=np.int32) for _ in range(2))
+        refused = np.empty(count[-1], dtype=np.bool_)
+        sort_by_asker(
+            *tables, dataset.tokens, dataset.inapplicable, dataset.offsets, count[:-1].copy(), row_start, rows,
+            initially_false, trace, depth, refused,
+        )  # fmt: skip
+        return Histories(layout, rows, row_start, initially_false, count, trace, depth, refused)
+
+    @property
+    def askers(self) -> int:
+        return len(self.occurrence_start) - 1
+
+    def occurrences(self, asker: int) -> Int64[np.ndarray, " occurrences"]:
+        return np.arange(self.occurrence_start[asker], self.occurrence_start[asker + 1])
+
+    def states(self, occurrences: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+        """The numbers of the states that occurrences are in: one state before each applied row, one at the end."""
+        trace = self.trace[occurrences]
+        return self.row_start[trace] + trace + self.depth[occurrences]
+
+
+@compiled()
+def count_askers(kinds, row, head, actions, tokens, refused, offsets, count, row_count):  # type: ignore[no-untyped-def]
+    for t in range(len(offsets) - 1):
+        for i in range(offsets[t], offsets[t + 1]):
+            token = tokens[i]
+            if kinds[token] == 4:
+                count[actions + head[token]] += 1
+            elif kinds[token] == 3:
+                count[row[token]] += 1
+                row_count[t] += not refused[i]
+            elif kinds[token] == 2:
+                row_count[t] += 1
+
+
+@compiled()
+def sort_by_asker(  # type: ignore[no-untyped-def]
+    kinds, row, head, actions, tokens, refused, offsets, place, row_start, rows, initially_false, trace, depth, out
+):
+    for t in range(len(offsets) - 1):
+        applied = 0
+        for i in range(offsets[t], offsets[t + 1]):
+            token = tokens[i]
+            kind = kinds[token]
+            if kind == 0:
+                initially_false[t] = 1
+            elif kind == 1:
+                initially_false[t, head[token]] = 0
+            elif kind == 2:
+                rows[row_start[t] + applied] = row[token]
+                applied += 1
+            else:
+                asker = row[token] if kind == 3 else actions + head[token]
+                o = place[asker]
+                place[asker] += 1
+                trace[o], depth[o], out[o] = t, applied, refused[i]
+                if kind == 3 and not refused[i]:
+                    rows[row_start[t] + applied] = row[token]
+                    applied += 1
+
+
+@dataclass
+class Heads:
+    """The binary model while it is being completed: what each row does to each head, and who asks which heads."""
+
+    effects: UInt8[np.ndarray, "rows heads"]
+    start: Int64[np.ndarray, " heads"]  # the column of `initially_false` that a head starts with
+    pre: list[set[int]] = field(default_factory=list)  # of each asker
+
+    def column(self, head: int) -> UInt8[np.ndarray, " rows"]:
+        return np.ascontiguousarray(self.effects[:, head])
+
+    def append(self, column: UInt8[np.ndarray, " rows"], start: int) -> int:
+        self.effects = np.concatenate([self.effects, column[:, None]], axis=1)
+        self.start = np.append(self.start, start)
+        return self.effects.shape[1] - 1
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What labels ask of one head: at `occurrence[i]` it should be deleted iff `wanted[i]`.
+
+    A success that the head would forbid weighs FORBIDS refusals that it leaves unexplained: an action may have other
+    reasons to be refused, but none to work.
+    """
+
+    occurrence: Int64[np.ndarray, " demands"]
+    wanted: Bool[np.ndarray, " demands"]
+
+    def __add__(self, other: Demands) -> Demands:
+        return Demands(
+            np.concatenate([self.occurrence, other.occurrence]), np.concatenate([self.wanted, other.wanted])
+        )
+
+
+def no_demands() -> Demands:
+    return Demands(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
+
+
+FORBIDS = 10
+
+
+# --- effects ---------------------------------------------------------------------------------------------------------
+
+
+@compiled(parallel=True)
+def count_changes(  # type: ignore[no-untyped-def]
+    rows, row_start, initially_false, trace, depth, occurrence, wanted, effect, errors, change
+):
+    """errors: demands that the head breaks. change[c, r, e]: by how much that grows if row r came to have effect e."""
+    for chunk in numba.prange(CHUNKS):
+        errors[chunk] = 0
+        change[chunk] = 0
+        seen = np.full(len(effect), -1, dtype=np.int64)
+        for i in range(chunk, len(occurrence), CHUNKS):
+            o = occurrence[i]
+            t = trace[o]
+            begin = row_start[t]
+            want = wanted[i]
+            at = begin + depth[o] - 1
+            while at >= begin and effect[rows[at]] == 0:
+                at -= 1
+            decider = -1
+            if at >= begin:
+                decider = rows[at]
+                now = effect[decider] == 2
+            else:
+                now = initially_false[t] == 1
+            weight = np.int64(1) if want else np.int64(FORBIDS)
+            wrong = weight * np.int64(now != want)
+            errors[chunk] += wrong
+            for j in range(at + 1, begin + depth[o]):  # rows that leave the head alone, after the decider
+                r = rows[j]
+                if seen[r] != i:
+                    seen[r] = i
+                    change[chunk, r, 1] += weight * np.int64(want) - wrong
+                    change[chunk, r, 2] += weight * np.int64(not want) - wrong
+            if decider >= 0:
+                other = 3 - effect[decider]
+                change[chunk, decider, other] += weight - 2 * wrong
+                at -= 1
+                while at >= begin and (effect[rows[at]] == 0 or rows[at] == decider):
+                    at -= 1
+                before = effect[rows[at]] == 2 if at >= begin else initially_false[t] == 1
+                change[chunk, decider, 0] += weight * np.int64(before != want) - wrong
+
+
+class Fit:
+    """The effects of one head, with the demands that they should meet."""
+
+    def __init__(self, histories: Histories, demands: Demands, start: int, effect: UInt8[np.ndarray, " rows"]) -> None:
+        self.histories = histories
+        self.demands = demands
+        self.initially_false = np.ascontiguousarray(histories.initially_false[:, start])
+        self.effect = effect.copy()
+        self.free_rows = histories.layout.actions  # rows behind these are `init-s`: they add or delete, always
+        self.errors = 0
+        self.change = np.zeros((len(effect), 3), dtype=np.int64)
+        self.count()
+
+    def count(self) -> int:
+        errors = np.zeros(CHUNKS, dtype=np.int64)
+        change = np.zeros((CHUNKS, len(self.effect), 3), dtype=np.int64)
+        h, d = self.histories, self.demands
+        count_changes(
+            h.rows, h.row_start, self.initially_false, h.trace, h.depth, d.occurrence, d.wanted, self.effect,
+            errors, change,
+        )  # fmt: skip
+        self.errors = int(errors.sum())
+        self.change = change.sum(axis=0)
+        self.change[self.free_rows :, NONE] = np.iinfo(np.int64).max // 2
+        return self.errors
+
+    def descend(self, rounds: int = 40) -> int:
+        """Take the changes that help: all of them at once where that is best, else the best one."""
+        for _ in range(rounds):
+            if self.errors == 0:
+                break
+            best = self.change.argmin(axis=1)
+            gain = self.change.min(axis=1)
+            rows = np.flatnonzero(gain < 0)
+            if not len(rows):
+                break
+            before, kept = self.errors, self.effect.copy()
+            single = rows[gain[rows].argmin()]
+            one = (int(single), int(best[single]), int(gain[single]))
+            self.effect[rows] = best[rows]
+            if len(rows) > 1 and self.count() > before + one[2]:
+                self.effect = kept
+                self.effect[one[0]] = one[1]
+                self.count()
+            elif len(rows) == 1:
+                self.count()
+        return self.errors
+
+    def simplify(self) -> int:
+        """Drop every effect whose loss costs nothing: many at a time, in halves where they hang together."""
+
+        def drop(rows: np.ndarray) -> None:
+            if not len(rows):
+                return
+            before, kept = self.errors, self.effect.copy()
+            self.effect[rows] = NONE
+            if self.count() > before:
+                self.effect = kept
+                self.count()
+                if len(rows) > 1:
+                    half = len(rows) // 2
+                    drop(rows[:half])
+                    drop(rows[half:])
+
+        affecting = np.flatnonzero(self.effect[: self.free_rows] != NONE)
+        cheap = affecting[self.change[affecting, NONE] <= 0]
+        drop(cheap)
+        return self.errors
+
+
+def purity(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
+    """A first guess: a row after which the head was always wanted true adds it, always deleted deletes it."""
+    layout = histories.layout
+    trace, depth = histories.trace[demands.occurrence], histories.depth[demands.occurrence]
+    has = depth > 0
+    last = histories.rows[histories.row_start[trace[has]] + depth[has] - 1]
+    deleted = np.bincount(last[demands.wanted[has]], minlength=layout.rows)
+    true = np.bincount(last[~demands.wanted[has]], minlength=layout.rows)
+    effect = np.where(true > deleted, ADD, DELETE).astype(np.uint8)
+    effect[: layout.actions][((true > 0) & (deleted > 0) | (true + deleted == 0))[: layout.actions]] = NONE
+    return effect
+
+
+# --- states and preconditions ----------------------------------------------------------------------------------------
+
+
+def deleted_states(histories: Histories, heads: Heads) -> UInt64[np.ndarray, "states words"]:
+    """Which heads are deleted, in every state of every history, 64 heads a word."""
+    count = heads.effects.shape[1]
+    words = max(1, -(-count // 64))
+    adds, deletes = (bit_rows(heads.effects == effect, words) for effect in (ADD, DELETE))
+    begin = bit_rows(histories.initially_false[:, heads.start] == 1, words)
+    states = np.empty((len(histories.rows) + len(histories.row_start) - 1, words), dtype=np.uint64)
+    fill_states(histories.rows, histories.row_start, begin, adds, deletes, states)
+    return states
+
+
+def bit_rows(matrix: Bool[np.ndarray, "rows heads"], words: int) -> UInt64[np.ndarray, "rows words"]:
+    padded = np.zeros((len(matrix), words * 64), dtype=bool)
+    padded[:, : matrix.shape[1]] = matrix
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+@compiled(parallel=True)
+def fill_states(rows, row_start, begin, adds, deletes, states):  # type: ignore[no-untyped-def]
+    words = states.shape[1]
+    for t in numba.prange(len(row_start) - 1):
+        s = row_start[t] + t
+        for w in range(words):
+            states[s, w] = begin[t, w]
+        for at in range(row_start[t], row_start[t + 1]):
+            r = rows[at]
+            for w in range(words):
+                states[s + 1, w] = (states[s, w] & ~adds[r, w]) | deletes[r, w]
+            s += 1
+
+
+@compiled()
+def count_bits(states, index, count):  # type: ignore[no-untyped-def]
+    """count[h]: in how many of the indexed states is head h deleted."""
+    for i in range(len(index)):
+        for w in range(states.shape[1]):
+            bits = states[index[i], w]
+            while bits:
+                low = bits & (~bits + np.uint64(1))
+                h = 0
+                step = low
+                # position of the single bit
+                if step >> np.uint64(32):
+                    h += 32
+                    step >>= np.uint64(32)
+                if step >> np.uint64(16):
+                    h += 16
+                    step >>= np.uint64(16)
+                if step >> np.uint64(8):
+                    h += 8
+                    step >>= np.uint64(8)
+                if step >> np.uint64(4):
+                    h += 4
+                    step >>= np.uint64(4)
+                if step >> np.uint64(2):
+                    h += 2
+                    step >>= np.uint64(2)
+                if step >> np.uint64(1):
+                    h += 1
+                count[w * 64 + h] += 1
+                bits &= bits - np.uint64(1)
+
+
+def head_counts(states: UInt64[np.ndarray, "states words"], index: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " bits"]:
+    count = np.zeros(states.shape[1] * 64, dtype=np.int64)
+    count_bits(states, index, count)
+    return count
+
+
+def is_deleted(states: UInt64[np.ndarray, "states words"], index: Int64[np.ndarray, " n"], head: int) -> Bool[np.ndarray, " n"]:
+    return (states[index, head // 64] >> np.uint64(head % 64) & np.uint64(1)).astype(bool)
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A smallest precondition list found, and the refusals that no list of safe heads explains."""
+
+    pre: tuple[int, ...]
+    unexplained: Int64[np.ndarray, " occurrences"]
+
+
+def cover(
+    histories: Histories,
+    states: UInt64[np.ndarray, "states words"],
+    asker: int,
+    rank: Int64[np.ndarray, " heads"],
+    tolerance: float = 0.0,
+) -> Cover:
+    """Greedy set cover of the refusals by safe heads, then what proves needless is dropped. Ties go to lower ranks.
+
+    With `tolerance` > 0 (noisy labels) a head may be deleted in that share of the cases in which the action worked,
+    and a head must explain more refusals than it forbids successes.
+    """
+    heads = len(rank)
+    occurrences = histories.occurrences(asker)
+    refused = histories.refused[occurrences]
+    index = histories.states(occurrences)
+    worked, failed = index[~refused], index[refused]
+    broken = head_counts(states, worked)[:heads]
+    safe = broken <= tolerance * max(1, len(worked))
+    chosen: list[int] = []
+    left = np.arange(len(failed))
+    order = np.argsort(rank, kind="stable")
+    while len(left):
+        explained = np.where(safe, head_counts(states, failed[left])[:heads] - broken, 0)
+        best = int(order[explained[order].argmax()])
+        if explained[best] <= tolerance * len(failed):
+            break
+        chosen.append(best)
+        safe[best] = False
+        left = left[~is_deleted(states, failed[left], best)]
+    unexplained = occurrences[refused][left]
+    explains = {head: is_deleted(states, failed, head) for head in chosen}
+    everything = np.logical_or.reduce([*explains.values(), np.zeros(len(failed), dtype=bool)])
+    for head in sorted(chosen, key=lambda h: (int(explains[h].sum()), -rank[h])):
+        rest = [explains[other] for other in chosen if other != head]
+        if (np.logical_or.reduce([*rest, np.zeros(len(failed), dtype=bool)]) == everything).all():
+            chosen.remove(head)
+    return Cover(tuple(chosen), unexplained)
+
+
+def demands_on(
+    histories: Histories, states: UInt64[np.ndarray, "states words"], heads: Heads, head: int, askers: Iterable[int]
+) -> Demands:
+    """True where an asker worked, deleted where it was refused and no other of its preconditions says why."""
+    demands = no_demands()
+    width = states.shape[1] * 64
+    for asker in askers:
+        mine = histories.occurrences(asker)
+        refused = histories.refused[mine]
+        failed = mine[refused]
+        others = bit_rows(np.isin(np.arange(width), [h for h in heads.pre[asker] if h != head])[None], states.shape[1])
+        alone = ~(states[histories.states(failed)] & others).any(axis=1)
+        demands += asked(mine[~refused], failed[alone])
+    return demands
+
+
+def asked(worked: Int64[np.ndarray, " w"], refused: Int64[np.ndarray, " r"]) -> Demands:
+    """True where it worked, deleted where it was refused."""
+    return Demands(np.concatenate([worked, refused]), np.arange(len(worked) + len(refused)) >= len(worked))
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Atom:
+    """An atom in the making: what it does, where it starts, and the actions that need it with what they ask."""
+
+    effect: UInt8[np.ndarray, " rows"]
+    start: int
+    askers: list[int]
+    demands: Demands
+
+
+class Completion:
+    """The work on one training set. `run` takes binarised parameters and returns heads with preconditions."""
+
+    def __init__(self, dataset: Dataset, layout: Layout) -> None:
+        self.layout = layout
+        self.histories = Histories.of(dataset, layout)
+        self.aligned = len(layout.aligned)
+        self.tested = np.diff(self.histories.occurrence_start)[layout.actions :] > 0
+
+    def run(self, theta: Theta, rounds: int = 5) -> Heads:
+        layout = self.layout
+        guess = effects_of(theta, layout)
+        heads = Heads(guess[:, : self.aligned].copy(), np.arange(self.aligned))
+        heads.pre = [set() for _ in range(layout.actions)] + [{h} for h in range(self.aligned)]
+        known = self.tested.copy()  # heads whose effects are settled
+        for head in np.flatnonzero(self.tested):
+            demands = asked(*self.by_label(layout.actions + int(head)))
+            heads.effects[:, head] = self.fit(demands, int(head), [guess[:, head]]).effect
+        heads.effects[:, ~known] = untouched(layout)[:, None]
+        private = {int(owner): guess[:, self.aligned + i] for i, owner in enumerate(layout.owner) if owner >= 0}
+        for _ in range(rounds):
+            unexplained = self.choose_preconditions(heads)
+            if not unexplained:
+                break
+            atoms = self.invent(heads, known, unexplained, guess, private)
+            if not atoms:
+                break
+            for atom in self.share(atoms):
+                if atom.start < self.aligned:
+                    heads.effects[:, atom.start] = atom.effect
+                    known[atom.start] = True
+                else:
+                    heads.append(atom.effect, atom.start)
+        self.choose_preconditions(heads)
+        return self.simplify(heads)
+
+    def by_label(self, asker: int) -> tuple[Int64[np.ndarray, " w"], Int64[np.ndarray, " r"]]:
+        mine = self.histories.occurrences(asker)
+        refused = self.histories.refused[mine]
+        return mine[~refused], mine[refused]
+
+    def fit(
+        self, demands: Demands, start: int, guesses: list[UInt8[np.ndarray, " rows"]], simple: bool = True
+    ) -> Fit:
+        """The best of several beginnings: the guesses in order, then `purity`; the first without errors is taken."""
+        best: Fit | None = None
+        for guess in (*guesses, None):
+            effect = purity(self.histories, demands) if guess is None else guess
+            fit = Fit(self.histories, demands, start, effect)
+            fit.descend()
+            if best is None or fit.errors < best.errors:
+                best = fit
+            if best.errors == 0:
+                break
+        assert best is not None
+        if simple:
+            best.simplify()
+        return best
+
+    def choose_preconditions(self, heads: Heads) -> dict[int, Int64[np.ndarray, " occurrences"]]:
+        """Closed-form preconditions of every action; returns the refusals that stay unexplained, by action."""
+        states = deleted_states(self.histories, heads)
+        unexplained = {}
+        rank = self.rank(heads)
+        for action in range(self.layout.actions):
+            found = cover(self.histories, states, action, rank)
+            heads.pre[action] = set(found.pre)
+            if len(found.unexplained):
+                unexplained[action] = found.unexplained
+        return unexplained
+
+    def rank(self, heads: Heads) -> Int64[np.ndarray, " heads"]:
+        """Whom ties go to: aligned heads, then invented ones that many actions ask."""
+        count = heads.effects.shape[1]
+        users = np.zeros(count, dtype=np.int64)
+        for pre in heads.pre[: self.layout.actions]:
+            users[list(pre)] += 1
+        order = np.lexsort((np.arange(count), -users, np.arange(count) >= self.aligned))
+        rank = np.empty(count, dtype=np.int64)
+        rank[order] = np.arange(count)
+        return rank
+
+    def invent(
+        self,
+        heads: Heads,
+        known: Bool[np.ndarray, " aligned"],
+        unexplained: dict[int, Int64[np.ndarray, " occurrences"]],
+        guess: UInt8[np.ndarray, "rows heads"],
+        private: dict[int, UInt8[np.ndarray, " rows"]],
+    ) -> list[Atom]:
+        """For each action with unexplained refusals the atom that explains them; only complete ones where there are."""
+        found: list[tuple[int, Atom]] = []
+        for action, refusals in unexplained.items():
+            worked, _ = self.by_label(action)
+            demands = asked(worked, refusals)
+            best: tuple[int, Atom] | None = None
+            for start in self.starts(demands, known):
+                guesses = [guess[:, start]] if start < self.aligned else []
+                if start == self.aligned and action in private:
+                    guesses = [private[action]]
+                fit = self.fit(demands, start, guesses, simple=False)
+                if fit.errors < len(refusals) and (best is None or fit.errors < best[0]):
+                    best = (fit.errors, Atom(fit.effect, start, [action], demands))
+                if fit.errors == 0:
+                    break
+            if best is not None:
+                found.append(best)
+        if not found:
+            return []
+        complete = [atom for errors, atom in found if errors == 0]
+        return complete or [atom for _, atom in found]
+
+    def starts(self, demands: Demands, known: Bool[np.ndarray, " aligned"]) -> list[int]:
+        """Where an atom may start: as an aligned atom whose effects are not settled yet, or false. Those first that
+        agree with what was asked before anything had been applied; at most four.
+        """
+        first = self.histories.depth[demands.occurrence] == 0
+        trace, wanted = self.histories.trace[demands.occurrence[first]], demands.wanted[first]
+        options = [*np.flatnonzero(~known).tolist(), self.aligned]
+        false = self.histories.initially_false[trace][:, options].astype(bool)
+        broken = (false != wanted[:, None]).sum(axis=0)
+        order = np.argsort(broken, kind="stable")
+        return [options[i] for i in order[:4]]
+
+    def share(self, atoms: list[Atom]) -> list[Atom]:
+        """Let actions share an atom where one can meet the demands of all. An aligned atom is one by its name; of the
+        others, those are tried together whose effects are most alike.
+        """
+        shared: list[Atom] = []
+        for start in sorted({atom.start for atom in atoms if atom.start < self.aligned}):
+            same = [atom for atom in atoms if atom.start == start]
+            demands = sum((atom.demands for atom in same), no_demands())
+            fit = self.fit(demands, start, [], simple=False)
+            shared.append(Atom(fit.effect, start, [asker for atom in same for asker in atom.askers], demands))
+        invented: list[Atom] = []
+        for atom in sorted(atoms, key=lambda a: -len(a.demands.occurrence)):
+            if atom.start < self.aligned:
+                continue
+            alike = [(likeness(other.effect, atom.effect), other) for other in invented]
+            near = sorted((pair for pair in alike if pair[0] > 0), key=lambda pair: -pair[0])[:3]
+            if not any(self.join(other, atom) for _, other in near):
+                invented.append(atom)
+        for atom in (*shared, *invented):
+            fit = Fit(self.histories, atom.demands, atom.start, atom.effect)
+            fit.simplify()
+            atom.effect = fit.effect
+        return [*shared, *invented]
+
+    def join(self, atom: Atom, other: Atom) -> bool:
+        """Make `atom` meet the demands on `other` too, if it can."""
+        if Fit(self.histories, other.demands, atom.start, atom.effect).errors > 0:
+            joint = self.fit(atom.demands + other.demands, atom.start, [atom.effect], simple=False)
+            if joint.errors > 0:
+                return False
+            atom.effect = joint.effect
+        atom.askers += other.askers
+        atom.demands += other.demands
+        return True
+
+    def simplify(self, heads: Heads) -> Heads:
+        """Drop what no label needs: heads nobody asks, then effects, head by head, each against the current others."""
+        for head in range(heads.effects.shape[1]):
+            askers = [asker for asker, pre in enumerate(heads.pre) if head in pre and self.asks(asker)]
+            if not askers:
+                heads.effects[:, head] = untouched(self.layout)
+                continue
+            states = deleted_states(self.histories, heads)
+            demands = demands_on(self.histories, states, heads, head, askers)
+            fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head))
+            fit.descend()
+            fit.simplify()
+            heads.effects[:, head] = fit.effect
+        self.choose_preconditions(heads)
+        return heads
+
+    def asks(self, asker: int) -> bool:
+        return bool(self.histories.occurrence_start[asker + 1] > self.histories.occurrence_start[asker])
+
+
+def effects_of(theta: Theta, layout: Layout) -> UInt8[np.ndarray, "rows heads"]:
+    """Binarised keys and values as effects; `init-s` always adds or deletes."""
+    binary = theta.binarise()
+    effects = np.where(binary.key > 0, np.where(binary.value > 0, DELETE, ADD), NONE).astype(np.uint8)
+    effects[layout.actions :] = np.where(binary.value[layout.actions :] > 0, DELETE, ADD)
+    return effects
+
+
+def untouched(layout: Layout) -> UInt8[np.ndarray, " rows"]:
+    """A head that no action affects; false in every named initial state."""
+    effect = np.full(layout.rows, NONE, dtype=np.uint8)
+    effect[layout.actions :] = DELETE
+    return effect
+
+
+def likeness(one: UInt8[np.ndarray, " rows"], other: UInt8[np.ndarray, " rows"]) -> int:
+    """Rows with the same effect, less three times those with opposite ones."""
+    both = (one != NONE) & (other != NONE)
+    return int((both & (one == other)).sum() - 3 * (both & (one != other)).sum())
