@@ -152,14 +152,13 @@ class Demands:
     occurrence: Int64[np.ndarray, " demands"]
     wanted: Bool[np.ndarray, " demands"]
 
-    def __add__(self, other: Demands) -> Demands:
-        return Demands(
-            np.concatenate([self.occurrence, other.occurrence]), np.concatenate([self.wanted, other.wanted])
-        )
 
-
-def no_demands() -> Demands:
-    return Demands(np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
+def join_demands(parts: list[Demands]) -> Demands:
+    none = np.empty(0, dtype=np.int64)
+    return Demands(
+        np.concatenate([none, *(part.occurrence for part in parts)]),
+        np.concatenate([none.astype(bool), *(part.wanted for part in parts)]),
+    )
 
 
 FORBIDS = 10
@@ -280,16 +279,41 @@ class Fit:
         return self.errors
 
 
-def purity(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
-    """A first guess: a row after which the head was always wanted true adds it, always deleted deletes it."""
+def sparse(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
+    """The simplest guess: no action affects the head; a named initial state says what is asked more often in it."""
     layout = histories.layout
+    effect = np.full(layout.rows, NONE, dtype=np.uint8)
+    if layout.rows > layout.actions:
+        trace = histories.trace[demands.occurrence]
+        first = histories.rows[histories.row_start[trace]]
+        deleted = np.bincount(first[demands.wanted], minlength=layout.rows)
+        true = FORBIDS * np.bincount(first[~demands.wanted], minlength=layout.rows)
+        effect[layout.actions :] = np.where(true >= deleted, ADD, DELETE)[layout.actions :]
+    return effect
+
+
+def evidence(histories: Histories, demands: Demands) -> Int64[np.ndarray, "rows 2"]:
+    """For each row, how often the head was wanted true and wanted deleted right after it."""
     trace, depth = histories.trace[demands.occurrence], histories.depth[demands.occurrence]
     has = depth > 0
     last = histories.rows[histories.row_start[trace[has]] + depth[has] - 1]
-    deleted = np.bincount(last[demands.wanted[has]], minlength=layout.rows)
-    true = np.bincount(last[~demands.wanted[has]], minlength=layout.rows)
-    effect = np.where(true > deleted, ADD, DELETE).astype(np.uint8)
-    effect[: layout.actions][((true > 0) & (deleted > 0) | (true + deleted == 0))[: layout.actions]] = NONE
+    wanted = demands.wanted[has]
+    rows = histories.layout.rows
+    return np.stack([np.bincount(last[~wanted], minlength=rows), np.bincount(last[wanted], minlength=rows)], axis=1)
+
+
+def pure(counts: Int64[np.ndarray, "rows 2"]) -> UInt8[np.ndarray, " rows"]:
+    """A row after which the head was always wanted true adds it, always deleted deletes it, else it does neither."""
+    true, deleted = counts[:, 0] > 0, counts[:, 1] > 0
+    return np.where(true & ~deleted, ADD, np.where(deleted & ~true, DELETE, NONE)).astype(np.uint8)
+
+
+def purity(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
+    """The guess that what always followed was caused; a named initial state says what is asked more often."""
+    counts = evidence(histories, demands)
+    effect = pure(counts)
+    states = histories.layout.actions
+    effect[states:] = np.where(counts[states:, 0] > counts[states:, 1], ADD, DELETE)
     return effect
 
 
@@ -359,13 +383,17 @@ def count_bits(states, index, count):  # type: ignore[no-untyped-def]
                 bits &= bits - np.uint64(1)
 
 
-def head_counts(states: UInt64[np.ndarray, "states words"], index: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " bits"]:
+def head_counts(
+    states: UInt64[np.ndarray, "states words"], index: Int64[np.ndarray, " n"]
+) -> Int64[np.ndarray, " bits"]:
     count = np.zeros(states.shape[1] * 64, dtype=np.int64)
     count_bits(states, index, count)
     return count
 
 
-def is_deleted(states: UInt64[np.ndarray, "states words"], index: Int64[np.ndarray, " n"], head: int) -> Bool[np.ndarray, " n"]:
+def is_deleted(
+    states: UInt64[np.ndarray, "states words"], index: Int64[np.ndarray, " n"], head: int
+) -> Bool[np.ndarray, " n"]:
     return (states[index, head // 64] >> np.uint64(head % 64) & np.uint64(1)).astype(bool)
 
 
@@ -421,7 +449,7 @@ def demands_on(
     histories: Histories, states: UInt64[np.ndarray, "states words"], heads: Heads, head: int, askers: Iterable[int]
 ) -> Demands:
     """True where an asker worked, deleted where it was refused and no other of its preconditions says why."""
-    demands = no_demands()
+    parts = []
     width = states.shape[1] * 64
     for asker in askers:
         mine = histories.occurrences(asker)
@@ -429,8 +457,8 @@ def demands_on(
         failed = mine[refused]
         others = bit_rows(np.isin(np.arange(width), [h for h in heads.pre[asker] if h != head])[None], states.shape[1])
         alone = ~(states[histories.states(failed)] & others).any(axis=1)
-        demands += asked(mine[~refused], failed[alone])
-    return demands
+        parts.append(asked(mine[~refused], failed[alone]))
+    return join_demands(parts)
 
 
 def asked(worked: Int64[np.ndarray, " w"], refused: Int64[np.ndarray, " r"]) -> Demands:
@@ -475,7 +503,7 @@ class Completion:
             unexplained = self.choose_preconditions(heads)
             if not unexplained:
                 break
-            atoms = self.invent(heads, known, unexplained, guess, private)
+            atoms = self.invent(known, unexplained, guess, private)
             if not atoms:
                 break
             for atom in self.share(atoms):
@@ -492,13 +520,11 @@ class Completion:
         refused = self.histories.refused[mine]
         return mine[~refused], mine[refused]
 
-    def fit(
-        self, demands: Demands, start: int, guesses: list[UInt8[np.ndarray, " rows"]], simple: bool = True
-    ) -> Fit:
-        """The best of several beginnings: the guesses in order, then `purity`; the first without errors is taken."""
+    def fit(self, demands: Demands, start: int, guesses: list[UInt8[np.ndarray, " rows"]], simple: bool = True) -> Fit:
+        """The best of several beginnings: `sparse`, the guesses in order, `purity`; the first without errors is taken."""
         best: Fit | None = None
-        for guess in (*guesses, None):
-            effect = purity(self.histories, demands) if guess is None else guess
+        for guess in (sparse, *guesses, purity):
+            effect = guess(self.histories, demands) if callable(guess) else guess
             fit = Fit(self.histories, demands, start, effect)
             fit.descend()
             if best is None or fit.errors < best.errors:
@@ -535,33 +561,87 @@ class Completion:
 
     def invent(
         self,
-        heads: Heads,
         known: Bool[np.ndarray, " aligned"],
         unexplained: dict[int, Int64[np.ndarray, " occurrences"]],
         guess: UInt8[np.ndarray, "rows heads"],
         private: dict[int, UInt8[np.ndarray, " rows"]],
     ) -> list[Atom]:
-        """For each action with unexplained refusals the atom that explains them; only complete ones where there are."""
-        found: list[tuple[int, Atom]] = []
-        for action, refusals in unexplained.items():
-            worked, _ = self.by_label(action)
-            demands = asked(worked, refusals)
-            best: tuple[int, Atom] | None = None
-            for start in self.starts(demands, known):
-                guesses = [guess[:, start]] if start < self.aligned else []
-                if start == self.aligned and action in private:
-                    guesses = [private[action]]
-                fit = self.fit(demands, start, guesses, simple=False)
-                if fit.errors < len(refusals) and (best is None or fit.errors < best[0]):
-                    best = (fit.errors, Atom(fit.effect, start, [action], demands))
-                if fit.errors == 0:
-                    break
-            if best is not None:
-                found.append(best)
-        if not found:
-            return []
-        complete = [atom for errors, atom in found if errors == 0]
-        return complete or [atom for _, atom in found]
+        """Atoms that explain the unexplained refusals. Actions are first tried together, where what follows what points
+        to one atom; then each alone; then together where at least nothing speaks against it. Atoms that leave nothing
+        unexplained are taken; partial ones only where there is no other.
+        """
+        asks = {action: asked(self.by_label(action)[0], refusals) for action, refusals in unexplained.items()}
+        signs = {action: pure(evidence(self.histories, demands)) for action, demands in asks.items()}
+        complete: list[Atom] = []
+        partial: list[Atom] = []
+        left: list[int] = []
+        for group in self.groups(asks, signs, known, 1):
+            atom, errors = self.try_atom(group, asks, known, guess, private)
+            if errors == 0:
+                complete.append(atom)
+                continue
+            for action in group if len(group) > 1 else []:
+                atom, errors = self.try_atom([action], asks, known, guess, private)
+                (complete if errors == 0 else partial).append(atom)
+            if len(group) == 1:
+                partial.append(atom)
+        left = [asker for atom in partial for asker in atom.askers]
+        for group in self.groups({a: asks[a] for a in left}, signs, known, 0):
+            if len(group) > 1:
+                atom, errors = self.try_atom(group, asks, known, guess, private)
+                if errors == 0:
+                    complete.append(atom)
+        return complete or [atom for atom in partial if self.helps(atom)]
+
+    def helps(self, atom: Atom) -> bool:
+        """A partial atom is of use if it forbids no success and explains some refusal."""
+        fit = Fit(self.histories, atom.demands, atom.start, atom.effect)
+        return fit.errors < min(FORBIDS, int(atom.demands.wanted.sum()))
+
+    def groups(
+        self,
+        asks: dict[int, Demands],
+        signs: dict[int, UInt8[np.ndarray, " rows"]],
+        known: Bool[np.ndarray, " aligned"],
+        least: int,
+    ) -> list[list[int]]:
+        """Actions whose signs are alike by at least `least`, each put to the group that it is most alike."""
+        found: list[tuple[list[int], UInt8[np.ndarray, " rows"], int]] = []
+        for action in sorted(asks, key=lambda a: -len(asks[a].occurrence)):
+            start = self.starts(asks[action], known)[0]
+            best, best_score = None, least - 1
+            for i, (_, sign, other_start) in enumerate(found):
+                score = likeness(sign, signs[action])
+                if start == other_start and score > best_score:
+                    best, best_score = i, score
+            if best is None:
+                found.append(([action], signs[action].copy(), start))
+            else:
+                members, sign, _ = found[best]
+                members.append(action)
+                sign[sign == NONE] = signs[action][sign == NONE]
+        return [members for members, _, _ in found]
+
+    def try_atom(
+        self,
+        group: list[int],
+        asks: dict[int, Demands],
+        known: Bool[np.ndarray, " aligned"],
+        guess: UInt8[np.ndarray, "rows heads"],
+        private: dict[int, UInt8[np.ndarray, " rows"]],
+    ) -> tuple[Atom, int]:
+        """The best atom for a group of actions, and the errors that it leaves."""
+        demands = join_demands([asks[action] for action in group])
+        best: tuple[Atom, int] | None = None
+        for start in self.starts(demands, known):
+            guesses = [guess[:, start]] if start < self.aligned else [private[a] for a in group[:1] if a in private]
+            fit = self.fit(demands, start, guesses, simple=False)
+            if best is None or fit.errors < best[1]:
+                best = Atom(fit.effect, start, list(group), demands), fit.errors
+            if fit.errors == 0:
+                break
+        assert best is not None
+        return best
 
     def starts(self, demands: Demands, known: Bool[np.ndarray, " aligned"]) -> list[int]:
         """Where an atom may start: as an aligned atom whose effects are not settled yet, or false. Those first that
@@ -582,7 +662,7 @@ class Completion:
         shared: list[Atom] = []
         for start in sorted({atom.start for atom in atoms if atom.start < self.aligned}):
             same = [atom for atom in atoms if atom.start == start]
-            demands = sum((atom.demands for atom in same), no_demands())
+            demands = join_demands([atom.demands for atom in same])
             fit = self.fit(demands, start, [], simple=False)
             shared.append(Atom(fit.effect, start, [asker for atom in same for asker in atom.askers], demands))
         invented: list[Atom] = []
@@ -602,12 +682,12 @@ class Completion:
     def join(self, atom: Atom, other: Atom) -> bool:
         """Make `atom` meet the demands on `other` too, if it can."""
         if Fit(self.histories, other.demands, atom.start, atom.effect).errors > 0:
-            joint = self.fit(atom.demands + other.demands, atom.start, [atom.effect], simple=False)
+            joint = self.fit(join_demands([atom.demands, other.demands]), atom.start, [atom.effect], simple=False)
             if joint.errors > 0:
                 return False
             atom.effect = joint.effect
         atom.askers += other.askers
-        atom.demands += other.demands
+        atom.demands = join_demands([atom.demands, other.demands])
         return True
 
     def simplify(self, heads: Heads) -> Heads:
@@ -646,6 +726,6 @@ def untouched(layout: Layout) -> UInt8[np.ndarray, " rows"]:
 
 
 def likeness(one: UInt8[np.ndarray, " rows"], other: UInt8[np.ndarray, " rows"]) -> int:
-    """Rows with the same effect, less three times those with opposite ones."""
+    """Rows with the same effect, less ten times those with opposite ones."""
     both = (one != NONE) & (other != NONE)
-    return int((both & (one == other)).sum() - 3 * (both & (one != other)).sum())
+    return int((both & (one == other)).sum() - 10 * (both & (one != other)).sum())

@@ -1,0 +1,390 @@
+"""Traces in, world model out: `learn`. Also the run folder that the command line writes and reads.
+
+    learned = learn(read_traces("log.jsonl"))
+    print(learned.pddl())
+
+A run folder holds settings.json, metrics.json, model.pddl, model.json, weights.safetensors and log.jsonl with the events
+that TensorBoard reads; while training runs, checkpoint.safetensors, from which a run that was killed goes on.
+May import up to `extraction`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int64
+from safetensors.numpy import save as pack_arrays
+
+from trace2strips.completion import Completion
+from trace2strips.errors import FileError, TraceError, UserError, shorten
+from trace2strips.extraction import WorldModel, extract, world_model
+from trace2strips.files import check_readable, read_text, writing, writing_text
+from trace2strips.networks.strips_transformer import (
+    SHARED,
+    Layout,
+    NetworkSettings,
+    StripsNetwork,
+    Theta,
+    aligned_atoms,
+    trace_accuracy,
+    wrong_traces,
+)
+from trace2strips.pddl import format_model
+from trace2strips.strips import StripsAction, StripsModel
+from trace2strips.traces import Dataset, Kind, Trace, Vocabulary, find_contradictions
+from trace2strips.training import Report, TrainingSettings, train
+
+SMALL = 50  # the paper's small domains have fewer atoms than this
+
+
+@dataclass(frozen=True)
+class LearnSettings:
+    """What `trace2strips learn` can be told. `heads` is the number of heads, None for as many as the preset wants."""
+
+    network: str = "strips"
+    form: str = "factored"
+    heads: int | None = None
+    preset: str = "fast"
+    seed: int = 0
+    steps: int | None = None  # other than the preset's
+
+    def __post_init__(self) -> None:
+        for value, known, what in (
+            (self.network, ("strips",), "network"),
+            (self.form, ("factored", "attention"), "form"),
+            (self.preset, tuple(PRESETS), "preset"),
+        ):
+            if value not in known:
+                raise UserError(f"unknown {what} {shorten(value)!r}", hint=f"{' or '.join(known)}")
+        if self.heads is not None and self.heads < 1:
+            raise UserError(f"{self.heads} heads are too few", hint="at least one per atom")
+        if self.steps is not None and self.steps < 0:
+            raise UserError(f"{self.steps} steps", hint="0 or more")
+        if not 0 <= self.seed < 2**63:
+            raise UserError(f"the seed {self.seed} is out of range", hint="0 to 2^63 - 1")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How to train. `paper` has the paper's values, `fast` ours."""
+
+    steps: int
+    batch: tuple[int, int]  # small and large domains
+    validate_every: int
+    network: NetworkSettings
+    private: bool  # spare heads have owners
+    complete: bool  # settle the last bits exactly
+    attempts: int  # rounds of training and completion before the best one is taken
+    heads: tuple[int, int] | None  # of small and large domains; None: aligned atoms and one per action
+
+
+PRESETS: dict[str, Preset] = {
+    "fast": Preset(3_000, (64, 64), 1_000, NetworkSettings(), True, True, 3, None),
+    "paper": Preset(
+        500_000, (16, 64), 20_000, NetworkSettings(logit=False, alpha=0.999, gamma=1.0, rate=0.01, l1=1e-4), False,
+        False, 1, (50, 100),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LearnedModel:
+    """What was learned: the world model, the figures, the settings, and the network's parameters."""
+
+    world: WorldModel
+    metrics: dict[str, Any]
+    settings: LearnSettings
+    theta: Theta | None = None
+    layout: Layout | None = None
+
+    @property
+    def model(self) -> StripsModel:
+        return self.world.model
+
+    def pddl(self) -> str:
+        """The domain as PDDL, without setup actions."""
+        return format_model(self.model)
+
+    def accuracy(self, dataset: Dataset) -> float:
+        """Trace accuracy, self-masked. Names that were not in training are the user's error."""
+        return trace_accuracy(self.over_tokens(dataset), dataset)
+
+    def errors(self, dataset: Dataset) -> int:
+        """Traces with a wrong prediction."""
+        return int(wrong_traces(self.over_tokens(dataset), dataset).sum())
+
+    def over_tokens(self, dataset: Dataset) -> StripsModel:
+        ours, theirs = self.world.vocabulary, dataset.vocabulary
+        for kind, names in ((Kind.ACTION, theirs.actions), (Kind.INIT_STATE, theirs.init_states)):
+            for name in names:
+                ours.number(kind, name)
+        return self.world.over_tokens(theirs)
+
+
+Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion") and where it stands
+
+
+def learn(
+    traces: Dataset | Iterable[Trace],
+    settings: LearnSettings | None = None,
+    test: Dataset | None = None,
+    run: Path | None = None,
+    watch: Watcher | None = None,
+) -> LearnedModel:
+    """Learn a world model. With `run` the work is written to that folder as it goes, and goes on where it was cut off."""
+    settings = settings or LearnSettings()
+    dataset = traces if isinstance(traces, Dataset) else Dataset.of(traces)
+    preset = PRESETS[settings.preset]
+    contradictions = find_contradictions(dataset)
+    check_learnable(dataset)
+    layout = lay_out(dataset, settings, preset)
+    large = len(layout.aligned) >= SMALL
+    network_settings = replace(preset.network, form=settings.form)
+    if settings.preset == "paper":
+        wide = (0.0, 1.0) if dataset.vocabulary.init_states else (0.0, 0.1)
+        network_settings = replace(network_settings, query_range=wide, key_range=wide)
+    network = StripsNetwork(layout, dataset, network_settings, settings.seed)
+    steps = preset.steps if settings.steps is None else settings.steps
+    completion = Completion(dataset, layout)
+    report = Report()
+    world: WorldModel | None = None
+    best_errors = len(dataset) + 1
+    seconds = 0.0
+    attempts = 0
+    while best_errors > 0 and attempts < preset.attempts:
+        attempts += 1
+        if attempts > 1:  # a new start with a new seed: other heads find other atoms
+            network = StripsNetwork(layout, dataset, network_settings, settings.seed + 10_007 * (attempts - 1))
+        plan = TrainingSettings(
+            steps, preset.batch[large], preset.validate_every, settings.seed + 10_007 * (attempts - 1)
+        )
+        checkpoint = None if run is None else run / f"checkpoint-{attempts}.safetensors"
+        report = train(network, dataset, plan, checkpoint, lambda r: watch("training", r) if watch else None)
+        clock = time.perf_counter()
+        if watch:
+            watch("completion", report)
+        if preset.complete:
+            found = world_model(completion.run(network.theta, limit=settings.heads), layout)
+        else:
+            found = extract(network.theta, layout, completion)
+        errors = int(wrong_traces(found.over_tokens(), dataset).sum())
+        seconds += report.seconds + time.perf_counter() - clock
+        if errors < best_errors:
+            world, best_errors = found, errors
+            theta = Theta(*(part.theta.copy() for part in (network.query, network.key, network.value)))
+    assert world is not None
+    metrics: dict[str, Any] = {
+        "train_accuracy": 1 - best_errors / len(dataset),
+        "train_errors": best_errors,
+        "traces": len(dataset),
+        "train_seconds": seconds,
+        "steps": report.step,
+        "attempts": attempts,
+        "network_train_accuracy": report.best,
+        "heads": layout.heads,
+        **world.counts(),
+        "invented_atoms": len(world.invented),
+        "contradictions": len(contradictions),
+        "warnings": warnings_about(dataset, settings, layout, best_errors, completion),
+    }
+    if contradictions:
+        first = contradictions[0]
+        metrics["first_contradiction"] = asdict(first)
+    learned = LearnedModel(world, metrics, settings, theta, layout)
+    if test is not None:
+        metrics |= measure(learned, test)
+    return learned
+
+
+def measure(learned: LearnedModel, test: Dataset) -> dict[str, Any]:
+    errors = learned.errors(test)
+    return {"test_accuracy": 1 - errors / len(test), "test_errors": errors, "test_traces": len(test)}
+
+
+def check_learnable(dataset: Dataset) -> None:
+    is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
+    if not is_action.any():
+        raise TraceError("there is no action in the traces", hint="a trace needs actions that worked or were refused")
+
+
+def warnings_about(
+    dataset: Dataset, settings: LearnSettings, layout: Layout, errors: int, completion: Completion
+) -> list[str]:
+    """What a user should know of the data or the outcome, a sentence each."""
+    found = []
+    is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
+    refused = dataset.inapplicable[is_action]
+    if refused.all():
+        found.append("no action ever worked: nothing can be said of effects")
+    elif not refused.any():
+        found.append("no action was ever refused: nothing can be said of preconditions")
+    if completion.over_limit:
+        found.append(
+            f"{settings.heads} heads are too few: {completion.over_limit} more atoms were needed to explain all refusals"
+        )
+    elif errors:
+        found.append(f"{errors} of {len(dataset)} training traces are not explained by the model")
+    if completion.noise > 0:
+        found.append(f"the labels are noisy: about {completion.noise:.1%} of the final values contradict the rest")
+    return found
+
+
+def lay_out(dataset: Dataset, settings: LearnSettings, preset: Preset) -> Layout:
+    """Aligned heads for the named atoms; spare heads, private to the actions that are refused most, or shared."""
+    vocabulary = dataset.vocabulary
+    aligned = len(aligned_atoms(vocabulary))
+    wanted = settings.heads
+    if wanted is None and preset.heads is not None:
+        wanted = preset.heads[aligned >= SMALL]
+    spare = len(vocabulary.actions) if wanted is None else wanted - aligned
+    if spare < 0:
+        raise UserError(
+            f"{wanted} heads are too few: the traces name {aligned} atoms already",
+            hint=f"--heads {aligned + 1} or more",
+        )
+    return Layout.of(vocabulary, owners(dataset, spare) if preset.private else np.full(spare, SHARED))
+
+
+def owners(dataset: Dataset, spare: int) -> Int64[np.ndarray, " spare"]:
+    """The actions that get a private head: those refused most often first, round after round."""
+    vocabulary = dataset.vocabulary
+    first = vocabulary.first[Kind.ACTION]
+    refused = np.bincount(dataset.tokens[dataset.inapplicable], minlength=len(vocabulary))
+    order = np.argsort(-refused[first : first + len(vocabulary.actions)], kind="stable")
+    return np.resize(order, spare) if len(order) else np.full(spare, SHARED)
+
+
+# --- run folders -----------------------------------------------------------------------------------------------------
+
+
+def open_run(folder: Path, dataset: Dataset, settings: LearnSettings, force: bool = False) -> None:
+    """Make the folder, or continue in one that the same command on the same traces has begun."""
+    ours = {"settings": asdict(settings), "data": fingerprint(dataset)}
+    path = folder / "settings.json"
+    if folder.exists() and not folder.is_dir():
+        raise FileError("is a file, not a folder", file=folder, hint="name another folder")
+    if path.exists() and not force:
+        theirs = json.loads(read_text(path))
+        if (folder / "metrics.json").exists():
+            raise FileError("holds a finished run already", file=folder, hint="--force learns anew")
+        if theirs != ours:
+            raise FileError("holds another unfinished run", file=folder, hint="--force starts anew")
+        return
+    if folder.exists() and any(folder.iterdir()) and not force and not path.exists():
+        raise FileError("is not empty and no run of trace2strips", file=folder, hint="name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in (*RESULT_FILES, *(p.name for p in folder.glob("checkpoint-*.safetensors"))):
+            (folder / old).unlink(missing_ok=True)
+        for old in folder.glob("events.out.tfevents.*"):
+            old.unlink()
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=folder) from None
+    write_json(path, ours)
+
+
+RESULT_FILES = ("metrics.json", "model.json", "model.pddl", "weights.safetensors", "log.jsonl")
+
+
+def fingerprint(dataset: Dataset) -> str:
+    """Tells datasets apart."""
+    digest = hashlib.sha256("\n".join(dataset.vocabulary.names).encode())
+    for array in (dataset.tokens, dataset.inapplicable, dataset.offsets):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def save_run(learned: LearnedModel, folder: Path) -> None:
+    """Write the results; metrics.json comes last, so that a folder with it is complete."""
+    with writing_text(folder / "model.pddl", force=True) as stream:
+        stream.write(learned.pddl())
+    write_json(folder / "model.json", world_to_json(learned.world))
+    if learned.theta is not None:
+        theta = learned.theta
+        arrays = {"query": theta.query, "key": theta.key, "value": theta.value}
+        with writing(folder / "weights.safetensors", force=True) as raw:
+            raw.write(pack_arrays(arrays, {"form": learned.settings.form}))
+    write_json(folder / "metrics.json", learned.metrics)
+    for checkpoint in folder.glob("checkpoint-*.safetensors"):
+        checkpoint.unlink()
+
+
+def load_run(folder: str | Path) -> LearnedModel:
+    """A finished run: model, metrics and settings."""
+    folder = Path(folder)
+    for name in ("metrics.json", "model.json", "settings.json"):
+        if not (folder / name).exists():
+            if (folder / "settings.json").exists():
+                raise FileError("the run is not finished", file=folder, hint="run 'trace2strips learn' again to go on")
+            raise FileError(
+                "no run of trace2strips", file=folder, hint="'trace2strips learn TRACES --out RUN' makes one"
+            )
+        check_readable(folder / name)
+    try:
+        world = world_from_json(json.loads(read_text(folder / "model.json")))
+        settings = LearnSettings(**json.loads(read_text(folder / "settings.json"))["settings"])
+        metrics = json.loads(read_text(folder / "metrics.json"))
+    except (ValueError, KeyError, TypeError):
+        raise FileError("a file of the run is broken", file=folder, hint="learn it again") from None
+    return LearnedModel(world, metrics, settings)
+
+
+def world_to_json(world: WorldModel) -> dict[str, Any]:
+    """The model in plain words: atoms, actions, initial states, and what the setup actions were."""
+    order = world.model.atom_index.__getitem__
+    return {
+        "atoms": list(world.model.atoms),
+        "invented": list(world.invented),
+        "actions": [
+            {key: sorted(getattr(action, key), key=order) if key != "name" else action.name
+             for key in ("name", "pre", "add", "delete")}
+            for action in world.model.actions
+        ],
+        "states": {name: sorted(state, key=order) for name, state in world.states.items()},
+        "vocabulary": asdict(world.vocabulary),
+    }  # fmt: skip
+
+
+def world_from_json(record: dict[str, Any]) -> WorldModel:
+    actions = tuple(
+        StripsAction(a["name"], frozenset(a["pre"]), frozenset(a["add"]), frozenset(a["delete"]))
+        for a in record["actions"]
+    )
+    words = {k: tuple(v) if isinstance(v, list) else v for k, v in record["vocabulary"].items()}
+    states = {name: frozenset(state) for name, state in record["states"].items()}
+    return WorldModel(StripsModel(tuple(record["atoms"]), actions, name="learned"), Vocabulary(**words), states)
+
+
+def write_json(path: Path, record: Any) -> None:
+    with writing_text(path, force=True) as stream:
+        json.dump(record, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+
+
+class RunLog:
+    """log.jsonl for plain tools and events for TensorBoard, both in the run folder."""
+
+    def __init__(self, folder: Path) -> None:
+        from tensorboardX import SummaryWriter
+
+        self.path = folder / "log.jsonl"
+        self.events = SummaryWriter(str(folder), write_to_disk=True)
+
+    def write(self, stage: str, report: Report) -> None:
+        row = {"stage": stage, **asdict(report)}
+        with self.path.open("a") as stream:
+            stream.write(json.dumps(row) + os.linesep)
+        for name in ("loss", "accuracy"):
+            self.events.add_scalar(name, getattr(report, name), report.step)
+        self.events.flush()
+
+    def close(self) -> None:
+        self.events.close()

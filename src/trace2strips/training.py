@@ -1,0 +1,131 @@
+"""One training loop for every network: batches, validation on the whole training set, best checkpoint, resume.
+
+The loop knows a network only as `Network`. Batches depend on the seed and the step alone, and a checkpoint holds all
+that the next step depends on, so a run that is killed and started again ends as if nothing had happened.
+May import up to `networks`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Int64
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as pack_arrays
+
+from trace2strips.errors import FileError
+from trace2strips.files import reading, writing
+from trace2strips.traces import Dataset
+
+BLOCK = 500  # steps whose batches are drawn together; also how often a checkpoint may be written
+
+
+class Network(Protocol):
+    """What can be trained: anything that takes a step on chosen traces and tells its accuracy."""
+
+    def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
+        """Update on these traces of the training set; returns the loss before the update."""
+
+    def evaluate(self, dataset: Dataset) -> float:
+        """Trace accuracy."""
+
+    def save(self) -> dict[str, np.ndarray]:
+        """All that the next step depends on."""
+
+    def load(self, arrays: dict[str, np.ndarray]) -> None:
+        """The inverse of `save`."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    steps: int
+    batch: int
+    validate_every: int  # a multiple of BLOCK
+    seed: int = 0
+
+
+@dataclass
+class Report:
+    """Where training stands; what the progress bar and the log show."""
+
+    step: int = 0
+    loss: float = float("nan")
+    accuracy: float = 0.0  # of the last validation
+    best: float = -1.0  # the best validation so far, and its step
+    best_step: int = 0
+    seconds: float = 0.0  # of training, over all sessions of a resumed run
+
+
+Watcher = Callable[[Report], None]
+
+
+def train(
+    network: Network,
+    dataset: Dataset,
+    settings: TrainingSettings,
+    checkpoint: Path | None = None,
+    watch: Watcher | None = None,
+) -> Report:
+    """Train until the steps are done or the training set is certified at accuracy 1.0; ends with the best parameters."""
+    report, best = resume(network, settings, checkpoint)
+    clock = time.perf_counter()
+    while report.step < settings.steps and report.best < 1.0:
+        for chosen in draw_batches(len(dataset), settings, report.step):
+            report.loss = network.step(chosen)
+            report.step += 1
+        now = time.perf_counter()
+        report.seconds, clock = report.seconds + now - clock, now
+        if report.step % settings.validate_every == 0 or report.step == settings.steps:
+            report.accuracy = network.evaluate(dataset)
+            if report.accuracy >= report.best:
+                report.best, report.best_step = report.accuracy, report.step
+                best = {name: array.copy() for name, array in network.save().items()}
+            if checkpoint is not None:
+                write_checkpoint(checkpoint, network.save(), best, settings, report)
+        if watch is not None:
+            watch(report)
+    network.load(best)
+    return report
+
+
+def draw_batches(traces: int, settings: TrainingSettings, step: int) -> Int64[np.ndarray, "steps batch"]:
+    """The batches from `step` to the end of its block; the same ones whenever they are asked for."""
+    rng = np.random.default_rng([settings.seed, 2, step // BLOCK])
+    block = rng.integers(traces, size=(BLOCK, settings.batch))
+    return block[step % BLOCK : min(BLOCK, step % BLOCK + settings.steps - step)]
+
+
+def write_checkpoint(
+    path: Path, now: dict[str, np.ndarray], best: dict[str, np.ndarray], settings: TrainingSettings, report: Report
+) -> None:
+    arrays = {f"now.{name}": array for name, array in now.items()} | {f"best.{k}": v for k, v in best.items()}
+    header = {"checkpoint": json.dumps({"settings": asdict(settings), "report": asdict(report)})}
+    with writing(path, force=True) as stream:
+        stream.write(pack_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}, header))
+
+
+def resume(
+    network: Network, settings: TrainingSettings, checkpoint: Path | None
+) -> tuple[Report, dict[str, np.ndarray]]:
+    """Continue where a checkpoint of the same settings stands, else at the beginning."""
+    if checkpoint is None or not checkpoint.exists():
+        return Report(), network.save()
+    try:
+        with reading(checkpoint), safe_open(checkpoint, framework="numpy") as file:
+            header = json.loads(file.metadata()["checkpoint"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, KeyError, ValueError):
+        raise FileError("not a checkpoint of trace2strips", file=checkpoint, hint="remove it to start anew") from None
+    if header["settings"] != asdict(settings):
+        raise FileError(
+            "the checkpoint was made with other settings", file=checkpoint, hint="use them again, or another folder"
+        )
+    network.load({name.removeprefix("now."): a for name, a in arrays.items() if name.startswith("now.")})
+    best = {name.removeprefix("best."): a for name, a in arrays.items() if name.startswith("best.")}
+    return Report(**header["report"]), best
