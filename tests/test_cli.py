@@ -17,6 +17,12 @@ DOMAIN = """(define (domain lamp) (:predicates (on ?l) (off ?l))
 PROBLEM = "(define (problem p) (:domain lamp) (:objects l1 l2) (:init (off l1) (on l2)) (:goal (on l1)))"
 
 
+BLOCKED = """(define (domain walk) (:predicates (at ?x) (blocked ?x))
+  (:action go :parameters (?x ?y) :precondition (and (at ?x) (not (blocked ?y)) (not (= ?x ?y)))
+   :effect (and (at ?y) (not (at ?x)))))"""
+BLOCKED_PROBLEM = "(define (problem p) (:domain walk) (:objects a b c) (:init (at a) (blocked b)) (:goal (at c)))"
+
+
 def refused(run: Run, tmp_path: Path, *arguments: object, message: str) -> None:
     """Exit code 2, one line on stderr that says `message`, no traceback, and no file that was not there before."""
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_mode & 0o400}
@@ -81,6 +87,17 @@ def test_several_problems_share_one_domain(run: Run, tmp_path: Path) -> None:
     starts = {trace.init for trace in read_traces(tmp_path / "x.txt")}
     assert starts == {frozenset({"off_l1", "on_l2"}), frozenset({"on_l1", "on_l2"})}
     refused(run, tmp_path, *words, "--force", "--problem", "r.pddl", message="r.pddl: its objects differ")
+
+
+def test_the_first_problem_file_is_the_one_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.pddl").write_text(DOMAIN)
+    (tmp_path / "p.pddl").write_text(PROBLEM)
+    (tmp_path / "q.pddl").write_text(PROBLEM.replace("(off l1)", "(on l1)").replace("(:goal (on l1))", "(:goal (off l2))"))
+    words = ("ground", "d.pddl", "--problem", "p.pddl", "--problem", "q.pddl", "--out-problem", "x.pddl")
+    assert run(*words).returncode == 0
+    text = (tmp_path / "x.pddl").read_text()
+    assert "(:init (off_l1) (on_l2))" in text
+    assert "(:goal (and (on_l1)))" in text
 
 
 def test_ground_prints_a_benchmark(run: Run) -> None:
@@ -154,6 +171,18 @@ def test_bad_pddl(run: Run, tmp_path: Path, case: str) -> None:
     (tmp_path / "d.pddl").write_text(domain)
     (tmp_path / "p.pddl").write_text(problem)
     refused(run, tmp_path, "sample", "d.pddl", "--problem", "p.pddl", *OUT, message=message)
+
+
+def test_pddl_errors_name_the_file_that_is_wrong(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.pddl").write_text(BLOCKED)
+    (tmp_path / "p.pddl").write_text(BLOCKED_PROBLEM)
+    (tmp_path / "q.pddl").write_text(BLOCKED_PROBLEM.replace("(blocked b)", "(blocked c)"))
+    (tmp_path / "r.pddl").write_text(BLOCKED_PROBLEM.replace("(:goal (at c))", "(:goal (at b))"))
+    words = ("sample", "d.pddl", "--problem", "p.pddl", *OUT)
+    refused(run, tmp_path, *words, "--problem", "q.pddl", message="d.pddl:2: unsupported feature: negative precondition over 'blocked', in which problems differ")
+    refused(run, tmp_path, *words, "--problem", "r.pddl", message="r.pddl: the goal atom (at b) can never become true")
+    (tmp_path / "d.pddl").write_text(BLOCKED.replace("(not (= ?x ?y))", ""))
+    refused(run, tmp_path, *words, message="d.pddl:2: action (go a a) adds and deletes (at a)")
 
 
 BAD_TRACES = {

@@ -192,6 +192,44 @@ def test_a_test_set_needs_a_training_set_of_its_own_kind() -> None:
         sample(get_domain("ferry-5c"), SampleSettings(10, 5, "test", suffix="all"), like=training)
 
 
+LAMP = """(define (domain lamp) (:predicates (on ?l) (off ?l) (lit))
+  (:action press :parameters (?l) :precondition (off ?l) :effect (and (on ?l) (not (off ?l))))
+  (:action release :parameters (?l) :precondition (on ?l) :effect (and (off ?l) (not (on ?l)))))"""
+LAMP_PROBLEM = "(define (problem p) (:domain lamp) (:objects l1 l2) (:init (off l1) (on l2)) (:goal (on l1)))"
+
+
+def lamps(folder: Path, *problems: str, domain: str = LAMP) -> Domain:
+    (folder / "d.pddl").write_text(domain)
+    paths = [folder / f"p{i}.pddl" for i in range(len(problems))]
+    for path, text in zip(paths, problems, strict=True):
+        path.write_text(text)
+    return domain_from_files(folder / "d.pddl", paths)
+
+
+def test_a_test_set_needs_a_training_set_of_its_own_model(tmp_path: Path) -> None:
+    """The same file names and options are not enough: the model, the atoms and the states must be the same."""
+    training = sample(lamps(tmp_path, LAMP_PROBLEM), SampleSettings(100, 5))
+    test = SampleSettings(10, 5, "test")
+    assert len(sample(lamps(tmp_path, LAMP_PROBLEM), test, like=training)) == 10
+    turned = lamps(tmp_path, LAMP_PROBLEM, domain=LAMP.replace("(not (off ?l))", ""))
+    with pytest.raises(DomainError, match="the training set has model '[0-9a-f]{16}', not "):
+        sample(turned, test, like=training)
+    other = lamps(tmp_path, LAMP_PROBLEM.replace("(off l1)", "(on l1)").replace("(:goal (on l1))", "(:goal (off l1))"))
+    with pytest.raises(DomainError, match="has suffix|has model|cannot tell that 'on_l1' holds at the start"):
+        sample(other, test, like=training)
+    one = SampleSettings(10, 5, init="states:1")
+    training = sample(lamps(tmp_path, LAMP_PROBLEM), one)
+    with pytest.raises(DomainError, match="the training set's initial states are others"):
+        sample(other, SampleSettings(10, 5, "test", "states:1"), like=training)
+
+
+def test_problems_that_share_an_initial_state_keep_their_goals(tmp_path: Path) -> None:
+    domain = lamps(tmp_path, LAMP_PROBLEM, LAMP_PROBLEM.replace("(:goal (on l1))", "(:goal (off l2))"))
+    assert {problem.goal for problem in domain.problems(50)} == {frozenset({"on_l1"}), frozenset({"off_l2"})}
+    assert domain.first_problem().goal == {"on_l1"}
+    assert domain.goal_atoms == ("off_l2", "on_l1")  # the goals' own atoms, not all of their predicates
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

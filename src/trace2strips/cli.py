@@ -193,9 +193,8 @@ def ground(
         with writing_text(out, force) as stream:
             stream.write(text)
     if out_problem is not None:
-        chosen = source.problems(1)[0] if source.family.splits else source.task.problem
         with writing_text(out_problem, force) as stream:
-            stream.write(format_model_problem(chosen))
+            stream.write(format_model_problem(source.first_problem()))
 
 
 @app.command()

@@ -54,6 +54,7 @@ class Family(ABC):
     varying: ClassVar[frozenset[str]] = frozenset()  # predicates no action changes, but problems differ in
     goal_predicates: ClassVar[frozenset[str]]
     splits: ClassVar[bool] = True  # whether initial states are dealt to train, test and planning
+    given: ClassVar[LiftedProblem | None] = None  # the first problem file, without statics, where problems are files
 
     def __init__(self, *size: int) -> None:
         self.size = size
@@ -193,6 +194,17 @@ class Domain:
             StripsProblem(self.model, state_of(self.model, state), state_of(self.model, goal), f"{self.name}-{i}")
             for i, (state, goal) in enumerate(zip(states, goals, strict=True))
         ]
+
+    def first_problem(self) -> StripsProblem:
+        """One problem to show: that of the first problem file, or the first planning problem."""
+        given = self.family.given
+        if given is None:
+            return self.problems(1)[0]
+
+        def names(literals: tuple[Literal, ...]) -> frozenset[str]:
+            return frozenset(self.model.atoms[self.column(x.predicate, *x.arguments)] for x in literals)
+
+        return StripsProblem(self.model, names(given.init), names(given.goal), given.name)
 
     def lifted_problem(self, problem: StripsProblem) -> LiftedProblem:
         """The same problem over the lifted domain, statics and all, for planners and simulators that want it."""

@@ -6,8 +6,10 @@ states are drawn chunk by chunk, each chunk with a seed of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -17,7 +19,8 @@ from trace2strips.compilation import compiled
 from trace2strips.domains import Domain
 from trace2strips.domains.domain import stable_seed
 from trace2strips.errors import DomainError
-from trace2strips.strips import StripsModel, pack, state_of, unpack
+from trace2strips.pddl import format_model
+from trace2strips.strips import State, StripsModel, pack, state_of, unpack
 from trace2strips.traces.dataset import Dataset, token_type
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
@@ -81,10 +84,12 @@ def sample(
     """Draw traces. Training sets lose the actions that were never applicable in them (partial grounding);
     a test set takes the vocabulary of its training set through `like`. `progress` is told how many traces are new.
     """
-    if like is not None:
-        check_like(like, domain, settings)
-    vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)
     states = domain.state_set(settings.states) if settings.states else None
+    names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
+    record = {"domain": domain.name, "model": fingerprint(domain.model), **asdict(settings)}
+    if like is not None:
+        check_like(like, record, names)
+    vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)
     parts = []
     for start in range(0, settings.traces, CHUNK):
         count = min(CHUNK, settings.traces - start)
@@ -95,19 +100,35 @@ def sample(
     del parts
     offsets = np.zeros(settings.traces + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
-    record = {"domain": domain.name, **asdict(settings)}
     dataset = Dataset(vocabulary, tokens, inapplicable, offsets, record, names)
     return dataset if like is not None or settings.split == "test" else ground_partially(dataset)
 
 
-def check_like(like: Dataset, domain: Domain, settings: SampleSettings) -> None:
-    for key, ours in (("domain", domain.name), ("init", settings.init), ("suffix", settings.suffix)):
-        theirs = like.settings.get(key)
+def fingerprint(model: StripsModel) -> str:
+    """A short hash of ⟨F, A⟩: two files of one name need not hold one model."""
+    return hashlib.sha256(format_model(model).encode()).hexdigest()[:16]
+
+
+def check_like(like: Dataset, record: Mapping[str, Any], states: Mapping[str, State]) -> None:
+    for key in ("domain", "init", "suffix", "model"):
+        theirs, ours = like.settings.get(key), record[key]
         if theirs != ours:
             raise DomainError(
-                f"the training set has {key} {theirs!r}, not {ours!r}", hint="sample both with the same options"
+                f"the training set has {key} {theirs!r}, not {ours!r}", hint="sample both with the same options and files"
             )
+    if like.states != states:
+        raise DomainError("the training set's initial states are others", hint="sample both with the same problem files")
+
+
+def refuse_unsaid_atoms(initial: Bool[np.ndarray, "traces atoms"], domain: Domain, vocabulary: Vocabulary) -> None:
+    """An atom without an `init-p` would be true, but the trace could not say so."""
+    unsaid = initial.any(axis=0)
+    unsaid[column_numbers(domain, vocabulary.init_atoms)] = False
+    for number in np.flatnonzero(unsaid):
+        raise DomainError(
+            f"the training set cannot tell that {domain.model.atoms[number]!r} holds at the start",
+            hint="sample both with the same problem files",
+        )
 
 
 def sample_chunk(
@@ -123,6 +144,7 @@ def sample_chunk(
     rng = np.random.default_rng([settings.seed, split, chunk])
     if states is None:
         initial = domain.draw_states(rng, count, settings.split)
+        refuse_unsaid_atoms(initial, domain, vocabulary)
     else:
         chosen = rng.integers(len(states), size=count)
         initial = states[chosen]
