@@ -49,6 +49,7 @@ class Dataset:
     offsets: Int64[np.ndarray, " boundaries"]
     settings: Mapping[str, Any] = field(default_factory=dict)
     states: Mapping[str, State] = field(default_factory=dict)  # what the init-s actions stand for, where known
+    lines: Sequence[int] = ()  # of a text file: where each trace stands; not kept in a dataset file
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -111,6 +112,7 @@ class Dataset:
             np.array(tokens, dtype=token_type(vocabulary)),
             np.array(refused, dtype=bool),
             np.array(offsets, dtype=np.int64),
+            lines=lines,
         )
 
     def save(self, path: str | Path, force: bool = False) -> None:
