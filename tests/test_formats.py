@@ -2,12 +2,17 @@
 
 import gzip
 import json
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save
 from strategies import ANY_NAME
 
 from trace2strips.domains import get_domain
@@ -265,6 +270,65 @@ def test_files_that_are_no_dataset(tmp_path: Path, data: bytes) -> None:
         Dataset.load(path)
 
 
+def broken_header(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """A dataset file with one thing in its header changed."""
+
+    def apply(data: bytes) -> bytes:
+        length = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + length])
+        meta = json.loads(header["__metadata__"]["trace2strips-dataset-1"])
+        change({"header": header, **meta, "meta": meta})
+        header["__metadata__"]["trace2strips-dataset-1"] = json.dumps(meta)
+        raw = json.dumps(header).encode()
+        return len(raw).to_bytes(8, "little") + raw + data[8 + length :]
+
+    return apply
+
+
+def broken_arrays(**arrays: Any) -> Callable[[bytes], bytes]:
+    def apply(_: bytes) -> bytes:
+        good = {"tokens": np.zeros(3, np.uint16), "inapplicable": np.zeros(3, bool), "offsets": np.array([0, 1, 3])}
+        meta = {"vocabulary": asdict(Vocabulary(("a",))), "settings": {}, "states": {}}
+        return save(good | arrays, {"trace2strips-dataset-1": json.dumps(meta)})
+
+    return apply
+
+
+BROKEN_DATASETS = {
+    "token out of range": (broken_arrays(tokens=np.array([0, 1, 0], np.uint16)), "a token is not in its vocabulary"),
+    "offsets out of range": (broken_arrays(offsets=np.array([0, 1, 4])), "its offsets do not span its tokens"),
+    "offsets start late": (broken_arrays(offsets=np.array([1, 3])), "its offsets do not span its tokens"),
+    "offsets decrease": (broken_arrays(offsets=np.array([0, 2, 1, 3])), "its offsets decrease"),
+    "no trace": (broken_arrays(offsets=np.zeros(1, np.int64), tokens=np.zeros(0, np.uint16)), "it has no trace"),
+    "no offsets": (broken_arrays(offsets=np.zeros(0, np.int64)), "it has no trace"),
+    "labels": (broken_arrays(inapplicable=np.zeros(2, bool)), "as many labels as tokens"),
+    "type": (broken_arrays(tokens=np.zeros(3, np.int64)), "not a trace2strips dataset"),
+    "no settings": (broken_header(lambda m: m["meta"].pop("settings")), "not a trace2strips dataset"),
+    "no states": (broken_header(lambda m: m["meta"].pop("states")), "not a trace2strips dataset"),
+    "no field": (broken_header(lambda m: m["vocabulary"].pop("has_init_false")), "not a trace2strips dataset"),
+    "numbers as names": (broken_header(lambda m: m["vocabulary"].update(actions=[1, 2])), "not a trace2strips dataset"),
+    "a word as names": (broken_header(lambda m: m["vocabulary"].update(actions="ab")), "not a trace2strips dataset"),
+    "name twice": (broken_header(lambda m: m["vocabulary"].update(actions=["a", "a"])), "the name 'a' is there twice"),
+    "surrogate": (broken_header(lambda m: m["vocabulary"].update(actions=["\ud800"])), "'\\\\ud800' is no text"),
+    "negative place": (broken_header(lambda m: m["header"]["tokens"].update(data_offsets=[-400, 0])), "dataset"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_DATASETS)
+def test_broken_datasets(tmp_path: Path, case: str) -> None:
+    change, message = BROKEN_DATASETS[case]
+    path = tmp_path / "x.t2s"
+    sample(get_domain("ferry-5c"), SampleSettings(20, 5)).save(path)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(TraceError, match=message) as caught:
+        Dataset.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_no_traces_have_statistics_too() -> None:
+    assert describe(Dataset.of([])).mean_length == 0.0
+
+
 def test_cut_off_dataset(tmp_path: Path) -> None:
     path = tmp_path / "x.t2s"
     sample(get_domain("ferry-5c"), SampleSettings(20, 5)).save(path)
@@ -283,6 +347,20 @@ def test_reserved_names(tmp_path: Path) -> None:
     path = write(tmp_path / "x.txt", "- | init-false |\n")
     with pytest.raises(TraceError, match="'init-false' is also that of a setup action"):
         read_traces(path)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [
+        ({"actions": ("init-p",), "init_atoms": ("p",)}, "the action name 'init-p' is also that of a setup action"),
+        ({"actions": (), "init_atoms": ("p",), "init_states": ("p",)}, "'init-p' would stand for an initial atom and for an initial state"),
+        ({"actions": (), "init_atoms": ("false",), "has_init_false": True}, "'init-false' would stand for no atom at all and for an initial atom"),
+        ({"actions": ("a", "a")}, "the name 'a' is there twice"),
+    ],
+)
+def test_names_that_clash_are_named_for_what_they_are(vocabulary: dict[str, Any], message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        Vocabulary(**vocabulary)
 
 
 def test_statistics() -> None:

@@ -84,25 +84,33 @@ def unpacked(file: io.BufferedReader) -> io.BufferedIOBase:
     return gzip.GzipFile(fileobj=file, mode="rb") if packed else file
 
 
-def check_writable(path: Path, force: bool) -> None:
-    """Refuse before the work is done, not after it."""
-    if path.is_dir():
-        raise FileError("is a directory, not a file", file=path, hint="name a file in it")
-    if path.exists() and not force:
-        raise FileError("exists already", file=path, hint="--force overwrites it")
-    folder = path.parent
-    if not folder.is_dir():
-        raise FileError("its folder does not exist", file=path, hint=f"mkdir -p {folder}")
-    if not os.access(folder, os.W_OK):
-        raise FileError("no permission to write there", file=path, hint=f"chmod u+w {folder}")
+def check_writable(path: Path, force: bool) -> Path:
+    """Refuse before the work is done, not after it. Returns what will be written: a link's target, not the link."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise FileError("is a directory, not a file", file=path, hint="name a file in it")
+        there = os.path.lexists(target)
+        if there and not target.is_file():  # a pipe, a device, a link to itself: replacing it would destroy it
+            raise FileError("is not a regular file", file=path, hint="name another file")
+        if there and not force:
+            raise FileError("exists already", file=path, hint="--force overwrites it")
+        folder = target.parent
+        if not folder.is_dir():
+            raise FileError("its folder does not exist", file=path, hint=f"mkdir -p {folder}")
+        if not os.access(folder, os.W_OK):
+            raise FileError("no permission to write there", file=path, hint=f"chmod u+w {folder}")
+        return target
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=path) from None
 
 
 @contextmanager
 def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
     """Write beside, then rename: `path` is either the whole new file or what it was before."""
-    check_writable(path, force)
+    target = check_writable(path, force)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
     except OSError as error:
         raise FileError(error.strerror or str(error), file=path) from None
     part = Path(name)
@@ -112,7 +120,7 @@ def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
         umask = os.umask(0)
         os.umask(umask)
         part.chmod(0o666 & ~umask)  # mkstemp made it private
-        part.replace(path)
+        part.replace(target)
     except OSError as error:
         raise FileError(error.strerror or str(error), file=path, hint="is the disk full?") from None
     finally:

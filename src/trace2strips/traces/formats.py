@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from trace2strips.errors import TraceError, shorten, suggest
 from trace2strips.files import read_lines, reading, unpacked, writing_text
 from trace2strips.traces.dataset import Dataset, Trace, vocabulary_of
-from trace2strips.traces.vocabulary import Vocabulary
+from trace2strips.traces.vocabulary import SURROGATE, Vocabulary
 
 MAX_ACTIONS = 100_000  # in one trace; more means that the line breaks between traces are missing
 
@@ -55,7 +55,6 @@ SCHEMA = {  # of one line, as JSON Schema; a test checks that the reader accepts
     "required": ["actions", "ok"],
     "additionalProperties": False,
 }
-SURROGATE = re.compile(r"[\ud800-\udfff]")
 FIELDS: tuple[str, ...] = tuple(SCHEMA["properties"])  # type: ignore[arg-type]
 
 

@@ -18,12 +18,13 @@ from jaxtyping import Bool, Int64
 from trace2strips.compilation import compiled
 from trace2strips.domains import Domain
 from trace2strips.domains.domain import stable_seed
-from trace2strips.errors import DomainError
+from trace2strips.errors import DomainError, shorten
 from trace2strips.pddl import format_model
 from trace2strips.strips import State, StripsModel, pack, state_of, unpack
 from trace2strips.traces.dataset import Dataset, token_type
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
+MAX_STATES = 100_000
 CHUNK = 4096  # traces made at a time: bounds the memory and moves the progress bar
 
 
@@ -53,13 +54,15 @@ class SampleSettings:
         if not 0 <= self.seed < 2**63:
             refuse(f"the seed {self.seed} is out of range", "0 to 2^63 - 1")
         if self.init != "atoms" and self.states < 1:
-            refuse(f"unknown encoding of initial states {self.init!r}", "atoms or states:N, for example states:50")
+            hint = f"atoms or states:N with N from 1 to {MAX_STATES}, for example states:50"
+            refuse(f"unknown encoding of initial states {shorten(self.init)!r}", hint)
 
     @property
     def states(self) -> int:
         """N of the init-state encoding, 0 for init-atoms."""
         kind, _, number = self.init.partition(":")
-        return int(number) if kind == "states" and number.isdecimal() else 0
+        valid = kind == "states" and number.isdecimal() and len(number) < 10 and int(number) <= MAX_STATES
+        return int(number) if valid else 0
 
 
 def build_vocabulary(domain: Domain, settings: SampleSettings) -> Vocabulary:
