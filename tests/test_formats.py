@@ -1,5 +1,6 @@
 """The three trace formats: round trips, tolerance, errors with line numbers; checking."""
 
+import contextlib
 import gzip
 import json
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from trace2strips.traces import (
     sample,
     write_traces,
 )
+from trace2strips.traces.checking import hash_histories, list_histories
 from trace2strips.traces.formats import SCHEMA, parse_json
 
 NAME = ANY_NAME | st.sampled_from([" a", "a\r", "\ufeffa", "a%0D", "%41", "\0", "\x1b[1m", "a\u2028"])
@@ -391,6 +393,16 @@ def test_contradictions_are_found_and_nothing_else() -> None:
     # the same final atom, true and false after one history
     ends = Dataset.of([Trace(("a",), (True,), final={"p": True}), Trace(("a",), (True,), final={"p": False})])
     assert [c.action for c in find_contradictions(ends)] == ["test-p"]
+
+
+@given(st.lists(traces(), max_size=4))
+def test_equal_hashes_are_equal_histories(items: list[Trace]) -> None:
+    with contextlib.suppress(TraceError):  # names that clash
+        dataset = Dataset.of([*items, *items])
+        keys = np.empty(len(dataset.tokens), dtype=np.uint64)
+        hash_histories(dataset.vocabulary.kinds, dataset.tokens, dataset.inapplicable, dataset.offsets, keys)
+        histories = list_histories(dataset)
+        assert len(set(zip(keys.tolist(), histories, strict=True))) == len(set(histories)) == len(set(keys.tolist()))
 
 
 def test_sampled_traces_never_contradict_each_other() -> None:

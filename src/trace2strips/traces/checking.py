@@ -97,6 +97,19 @@ def locate(dataset: Dataset, position: int) -> tuple[int, int]:
     return trace, position - int(dataset.offsets[trace])
 
 
+def list_histories(dataset: Dataset) -> list[tuple[int, ...]]:
+    """For each position the tokens that had worked before it in its trace, and its own: what `hash_histories` hashes."""
+    found = []
+    for trace in range(len(dataset)):
+        history: tuple[int, ...] = ()
+        for i in range(int(dataset.offsets[trace]), int(dataset.offsets[trace + 1])):
+            token = int(dataset.tokens[i])
+            found.append((*history, token))
+            if dataset.vocabulary.kinds[token] != Kind.TEST_ATOM and not dataset.inapplicable[i]:
+                history = (*history, token)
+    return found
+
+
 @compiled()
 def hash_histories(kinds, tokens, inapplicable, offsets, keys):  # type: ignore[no-untyped-def]
     """keys[i]: a hash of what had worked before position i, and of the action at i (64 bits: no chance collisions)."""

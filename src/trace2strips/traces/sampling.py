@@ -13,18 +13,19 @@ from typing import Any
 
 import numba
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Int64, UInt, UInt64
 
 from trace2strips.compilation import compiled
 from trace2strips.domains import Domain
 from trace2strips.domains.domain import stable_seed
 from trace2strips.errors import DomainError, shorten
 from trace2strips.pddl import format_model
-from trace2strips.strips import State, StripsModel, pack, state_of, unpack
+from trace2strips.strips import State, StripsAction, StripsModel, pack, state_of, unpack
 from trace2strips.traces.dataset import Dataset, token_type
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
 MAX_STATES = 100_000
+TRIES = 8  # blind draws of an inapplicable action before those not tried yet are listed
 CHUNK = 4096  # traces made at a time: bounds the memory and moves the progress bar
 
 
@@ -157,15 +158,9 @@ def sample_chunk(
     refusals = rng.random(count) < 0.5  # test split: does the last action fail?
 
     actions = StripsModel(domain.model.atoms, tuple(domain.model.action(name) for name in vocabulary.actions))
-    domain_tokens = np.empty((count, settings.max_length), dtype=token_type(vocabulary))
-    labels = np.empty((count, settings.max_length), dtype=np.bool_)
-    final = pack(initial)
-    walk = Walk.of(actions)
-    walk_traces(
-        walk.need_start, walk.need, walk.pre_count, walk.effect_start, walk.effect, walk.effect_value,
-        settings.split == "train", streams, refusals, final, lengths, domain_tokens, labels,
-    )  # fmt: skip
-    # `lengths` and `final` now hold what was really walked: a dead end cuts a trace short
+    domain_tokens, labels, final = walk_many(
+        actions, pack(initial), settings.split == "train", streams, refusals, lengths, token_type(vocabulary)
+    )
     if states is None:
         prefix = np.concatenate(
             [np.ones((count, 1), dtype=bool), initial[:, column_numbers(domain, vocabulary.init_atoms)]], axis=1
@@ -265,6 +260,113 @@ class Walk:
 
 def starts(groups: list[list[int]] | list[list[tuple[int, bool]]]) -> Int64[np.ndarray, " groups_and_one"]:
     return np.cumsum([0, *map(len, groups)]).astype(np.int64)
+
+
+def walk_many(
+    model: StripsModel,
+    starts: UInt64[np.ndarray, "traces words"],
+    training: bool,
+    streams: UInt64[np.ndarray, " traces"],
+    refusals: Bool[np.ndarray, " traces"],
+    lengths: Int64[np.ndarray, " traces"],
+    kind: type[np.unsignedinteger[Any]],
+) -> tuple[UInt[np.ndarray, "traces length"], Bool[np.ndarray, "traces length"], UInt64[np.ndarray, "traces words"]]:
+    """`walk_slowly` for many traces: action numbers, labels, last states. `lengths` become what was really walked:
+    a dead end cuts a trace short.
+    """
+    shape = (len(lengths), int(lengths.max(initial=0)))
+    tokens, labels, final = np.empty(shape, dtype=kind), np.empty(shape, dtype=np.bool_), starts.copy()
+    walk = Walk.of(model)
+    walk_traces(
+        walk.need_start, walk.need, walk.pre_count, walk.effect_start, walk.effect, walk.effect_value,
+        training, streams, refusals, final, lengths, tokens, labels,
+    )  # fmt: skip
+    return tokens, labels, final
+
+
+def walk_slowly(
+    model: StripsModel, state: State, training: bool, refusal: bool, length: int, random: Callable[[], int]
+) -> tuple[list[int], list[bool], State]:
+    """One trace of `walk_traces`, word for word: action numbers, labels and the last state. `random` gives 64 bits."""
+    tokens: list[int] = []
+    labels: list[bool] = []
+    tried: set[tuple[State, int]] = set()
+    order = ActionOrder(model, state)
+    while len(tokens) < length:
+        refuse = random() >> 63 == 1 if training else refusal and len(tokens) == length - 1
+        applicable, others = order.split()
+        chosen = None
+        if (refuse or (training and not applicable)) and others:
+            for _ in range(TRIES):
+                candidate = others[below(random(), len(others))]
+                if (state, candidate) not in tried:
+                    chosen = candidate
+                    break
+            else:
+                fresh = [action for action in others if (state, action) not in tried]
+                chosen = fresh[below(random(), len(fresh))] if fresh else None
+        if chosen is None and applicable and (training or not refuse):
+            chosen = applicable[below(random(), len(applicable))]
+        if chosen is None:
+            break
+        action = model.actions[chosen]
+        tokens.append(chosen)
+        labels.append(not action.applicable(state))
+        if labels[-1]:
+            tried.add((state, chosen))
+        else:
+            state = order.apply(action, state)
+    return tokens, labels, state
+
+
+class ActionOrder:
+    """The list of `Walk`: applicable actions in front. Which of them stands where is part of what a seed means."""
+
+    def __init__(self, model: StripsModel, state: State) -> None:
+        self.model = model
+        self.order = list(range(len(model.actions)))
+        self.applicable = 0
+        for number, action in enumerate(model.actions):
+            if action.applicable(state):
+                self.move(number, forward=True)
+
+    def split(self) -> tuple[list[int], list[int]]:
+        return self.order[: self.applicable], self.order[self.applicable :]
+
+    def move(self, number: int, forward: bool) -> None:
+        """Across the border between applicable and not, by exchange with the action that stands there."""
+        self.applicable -= not forward
+        old = self.order.index(number)
+        self.order[old], self.order[self.applicable] = self.order[self.applicable], number
+        self.applicable += forward
+
+    def apply(self, action: StripsAction, state: State) -> State:
+        """Atom after atom, as the walk does it: the order of the exchanges depends on it."""
+        for atom in sorted(action.add | action.delete, key=self.model.atom_index.__getitem__):
+            after = state | {atom} if atom in action.add else state - {atom}
+            for number, other in enumerate(self.model.actions):
+                if other.applicable(after) != other.applicable(state):
+                    self.move(number, forward=other.applicable(after))
+            state = after
+        return state
+
+
+def splitmix(seed: int) -> Callable[[], int]:
+    """The random stream of one trace, 64 bits a call."""
+    state = seed
+
+    def draw() -> int:
+        nonlocal state
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    return draw
+
+
+def below(bits: int, bound: int) -> int:
+    return (bits >> 32) * bound >> 32
 
 
 @compiled()
@@ -383,7 +485,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
 @compiled()
 def choose_refused(t, position, applicable, actions, order, streams, states, tokens, labels):  # type: ignore[no-untyped-def]
     """An inapplicable action that was not tried in this state yet, uniformly; -1 where there is none."""
-    for _ in range(8):
+    for _ in range(TRIES):
         candidate = order[applicable + random_below(streams, t, actions - applicable)]
         if not tried_here(candidate, t, position, states, tokens, labels):
             return candidate
