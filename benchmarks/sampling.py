@@ -53,8 +53,9 @@ def measure_sampler(name: str, scale: int) -> dict[str, Any]:
             dataset.save(Path(folder) / f"{split}.t2s")
             seconds = time.perf_counter() - start
             steps = int((dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION).sum())
-            row |= {f"{split}_max_length": lengths[split], f"{split}_seconds": seconds, f"{split}_traces_per_second": traces / seconds,
-                    f"{split}_steps": steps, f"{split}_positions": len(dataset.tokens)}  # fmt: skip
+            row |= {f"{split}_max_length": lengths[split], f"{split}_seconds": seconds,
+                    f"{split}_traces_per_second": traces / seconds, f"{split}_steps": steps,
+                    f"{split}_positions": len(dataset.tokens)}  # fmt: skip
             training = training or dataset
     row["steps_per_second"] = (row["train_steps"] + row["test_steps"]) / (row["train_seconds"] + row["test_seconds"])
     row["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -97,7 +97,9 @@ def test_several_problems_share_one_domain(run: Run, tmp_path: Path) -> None:
 def test_the_first_problem_file_is_the_one_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "d.pddl").write_text(DOMAIN)
     (tmp_path / "p.pddl").write_text(PROBLEM)
-    (tmp_path / "q.pddl").write_text(PROBLEM.replace("(off l1)", "(on l1)").replace("(:goal (on l1))", "(:goal (off l2))"))
+    (tmp_path / "q.pddl").write_text(
+        PROBLEM.replace("(off l1)", "(on l1)").replace("(:goal (on l1))", "(:goal (off l2))")
+    )
     words = ("ground", "d.pddl", "--problem", "p.pddl", "--problem", "q.pddl", "--out-problem", "x.pddl")
     assert run(*words).returncode == 0
     text = (tmp_path / "x.pddl").read_text()
@@ -125,7 +127,7 @@ def test_help_alone_is_no_error_message(run: Run) -> None:
     assert "sample" in result.stdout
 
 
-def test_a_full_disk_is_one_line(run: Run) -> None:
+def test_a_full_disk_is_one_line() -> None:
     for words in (("ground", "ferry-5c"), ("domains",), ("demo",)):
         code = "import sys, os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1); sys.argv = sys.argv[1:]\n"
         code += "from trace2strips.cli import main; main()"
@@ -186,7 +188,9 @@ def test_named_states_of_text_files_are_not_compared(run: Run, tmp_path: Path) -
 
 def test_errors_about_datasets_name_the_file(run: Run, tmp_path: Path) -> None:
     assert run("sample", "ferry-5c", *OUT).returncode == 0
-    refused(run, tmp_path, "check", "o.t2s", "--domain", "blocksworld-5b", message="trace2strips: o.t2s: unknown action")
+    refused(
+        run, tmp_path, "check", "o.t2s", "--domain", "blocksworld-5b", message="trace2strips: o.t2s: unknown action"
+    )
 
 
 def test_version_and_help(run: Run) -> None:
@@ -228,7 +232,10 @@ OUT = ("--traces", 10, "--out", "o.t2s")
         (("domains", "ferry:1"), "is no size of ferry"),
         (("domains", "blocksworld:" + "9" * 5000), "is too large to ground"),
         (("domains", "\x1b[31m" + "x" * 5000), "unknown domain '\\x1b[31mxxx"),
-        (("sample", "ferry-5c", *OUT, "--init", "states:" + "9" * 5000), "unknown encoding of initial states 'states:999"),
+        (
+            ("sample", "ferry-5c", *OUT, "--init", "states:" + "9" * 5000),
+            "unknown encoding of initial states 'states:999",
+        ),
         (("sample", "ferry-5c", "--traces", 10, "--out", "x" * 300 + ".t2s"), "File name too long"),
         (("check", "x.txt", "--problem", "p.pddl"), "--problem needs --domain"),
         (("check", "x" * 300 + ".txt"), "File name too long"),
@@ -267,7 +274,14 @@ def test_pddl_errors_name_the_file_that_is_wrong(run: Run, tmp_path: Path) -> No
     (tmp_path / "q.pddl").write_text(BLOCKED_PROBLEM.replace("(blocked b)", "(blocked c)"))
     (tmp_path / "r.pddl").write_text(BLOCKED_PROBLEM.replace("(:goal (at c))", "(:goal (at b))"))
     words = ("sample", "d.pddl", "--problem", "p.pddl", *OUT)
-    refused(run, tmp_path, *words, "--problem", "q.pddl", message="d.pddl:2: unsupported feature: negative precondition over 'blocked', in which problems differ")
+    refused(
+        run,
+        tmp_path,
+        *words,
+        "--problem",
+        "q.pddl",
+        message="d.pddl:2: unsupported feature: negative precondition over 'blocked', in which problems differ",
+    )
     refused(run, tmp_path, *words, "--problem", "r.pddl", message="r.pddl: the goal atom (at b) can never become true")
     (tmp_path / "d.pddl").write_text(BLOCKED.replace("(not (= ?x ?y))", ""))
     refused(run, tmp_path, *words, message="d.pddl:2: action (go a a) adds and deletes (at a)")

@@ -355,8 +355,14 @@ def test_reserved_names(tmp_path: Path) -> None:
     ("vocabulary", "message"),
     [
         ({"actions": ("init-p",), "init_atoms": ("p",)}, "the action name 'init-p' is also that of a setup action"),
-        ({"actions": (), "init_atoms": ("p",), "init_states": ("p",)}, "'init-p' would stand for an initial atom and for an initial state"),
-        ({"actions": (), "init_atoms": ("false",), "has_init_false": True}, "'init-false' would stand for no atom at all and for an initial atom"),
+        (
+            {"actions": (), "init_atoms": ("p",), "init_states": ("p",)},
+            "'init-p' would stand for an initial atom and for an initial state",
+        ),
+        (
+            {"actions": (), "init_atoms": ("false",), "has_init_false": True},
+            "'init-false' would stand for no atom at all and for an initial atom",
+        ),
         ({"actions": ("a", "a")}, "the name 'a' is there twice"),
     ],
 )

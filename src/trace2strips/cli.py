@@ -202,7 +202,8 @@ def check_against(dataset: Dataset, model: StripsModel, file: Path, domain: str)
         raise TraceError(
             f"{found.count:,} labels disagree with {domain}: in trace {found.trace + 1}, {found.action!r} {said} "
             f"where the domain {right} it",
-            file=file, line=dataset.lines[found.trace] if dataset.lines else None, hint="is it the right domain, and are the initial states complete?",
+            file=file, line=dataset.lines[found.trace] if dataset.lines else None,
+            hint="is it the right domain, and are the initial states complete?",
         )  # fmt: skip
 
 

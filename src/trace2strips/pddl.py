@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -427,14 +428,14 @@ def read_schema(action: Node, domain: LiftedDomain, changing: frozenset[str]) ->
         if inner.head == "=":
             inner.fail("'=' cannot be an effect")
         (delete if is_negative else add).append(read_literal(inner, domain, terms))
-    unique = [tuple(dict.fromkeys(literals)) for literals in (pre, negative, add, delete)]
-    for literal in unique[2]:
-        if literal in unique[3]:
+    for literal in add:
+        if literal in delete:
             raise PddlError(
                 f"action {name!r} adds and deletes {literal}", file=action.file, line=action.line,
                 column=action.column, hint="planners disagree on what that means; drop one of the two",
             )  # fmt: skip
-    return Schema(name, tuple(parameters.items()), *unique, file=action.file, line=action.line)
+    lists = (tuple(dict.fromkeys(literals)) for literals in (pre, negative, add, delete))
+    return Schema(name, tuple(parameters.items()), *lists, action.file, action.line)  # type: ignore[arg-type]
 
 
 def strip_not(node: Node) -> tuple[Node, bool]:
@@ -528,9 +529,9 @@ def ground(domain: LiftedDomain, problem: LiftedProblem, varying: Collection[str
         schema, binding = candidates[i]
         words = (schema.name, *binding.values())
         delete = fluents(schema.delete, binding) & reached
-        for literal in sorted(map(str, add[i] & delete)):
+        for both in sorted(map(str, add[i] & delete)):
             schema.fail(
-                f"action ({' '.join(words)}) adds and deletes {literal}",
+                f"action ({' '.join(words)}) adds and deletes {both}",
                 hint="exclude such arguments, for example with (not (= ?x ?y))",
             )
         ground_actions.append(
@@ -561,33 +562,80 @@ def instantiate(
     statics: set[Literal],
     fluent: Collection[str],
 ) -> Iterator[dict[str, str]]:
-    """All bindings that fit types, `=` and the statics; each condition is tested as soon as it is bound."""
-    variables = [variable for variable, _ in schema.parameters]
-    choices = [[o for o, t in objects.items() if domain.is_a(t, kind)] for _, kind in schema.parameters]
-
-    def holds(literal: Literal) -> bool:
-        if literal.predicate == "=":
-            return literal.arguments[0] == literal.arguments[1]
-        return literal in statics
-
-    tests: list[list[tuple[Literal, bool]]] = [[] for _ in range(len(variables) + 1)]  # by the depth that binds them
+    """All bindings that fit types, `=` and the statics. Static preconditions are joined one after the other, so the
+    work follows the facts that there are, not all combinations of objects; other conditions are tested once bound.
+    """
+    fitting = {v: {o: None for o, t in objects.items() if domain.is_a(t, kind)} for v, kind in schema.parameters}
+    joins = [x for x in schema.pre if x.predicate not in fluent and x.predicate != "="]
+    facts: dict[str, list[tuple[str, ...]]] = {literal.predicate: [] for literal in joins}
+    for fact in sorted(statics, key=str):
+        if fact.predicate in facts:
+            facts[fact.predicate].append(fact.arguments)
+    # each step binds some variables: what is known → the values of the new ones
+    steps: list[tuple[tuple[str, ...], tuple[str, ...], dict[tuple[str, ...], list[tuple[str, ...]]]]] = []
+    depth_of: dict[str, int] = {}  # variable → the number of steps after which it is bound
+    while joins:
+        literal = min(
+            joins, key=lambda x: (len(set(x.arguments) & fitting.keys() - depth_of.keys()), len(facts[x.predicate]))
+        )
+        joins.remove(literal)
+        known = tuple(a for a in literal.arguments if a in depth_of)
+        new = tuple(dict.fromkeys(a for a in literal.arguments if a in fitting and a not in depth_of))
+        options: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for values in facts[literal.predicate]:
+            match = dict(zip(literal.arguments, values, strict=True))
+            if literal.bind(match).arguments == values and all(
+                value in fitting[a] if a in fitting else value == a for a, value in match.items()
+            ):
+                options.setdefault(tuple(match[a] for a in known), []).append(tuple(match[a] for a in new))
+        steps.append((known, new, options))
+        depth_of |= dict.fromkeys(new, len(steps))
+    for variable in [v for v in fitting if v not in depth_of]:
+        steps.append(((), (variable,), {(): [(name,) for name in fitting[variable]]}))
+        depth_of[variable] = len(steps)
+    tests: list[list[tuple[Literal, bool]]] = [[] for _ in range(len(steps) + 1)]
     for literals, wanted in ((schema.pre, True), (schema.negative_pre, False)):
         for literal in literals:
-            if literal.predicate not in fluent:
-                depth = max((variables.index(a) + 1 for a in literal.arguments if a in variables), default=0)
-                tests[depth].append((literal, wanted))
+            if literal.predicate == "=" or (literal.predicate not in fluent and not wanted):
+                tests[max((depth_of.get(a, 0) for a in literal.arguments), default=0)].append((literal, wanted))
+
+    def holds(literal: Literal) -> bool:
+        return literal.arguments[0] == literal.arguments[1] if literal.predicate == "=" else literal in statics
 
     def extend(depth: int, binding: dict[str, str]) -> Iterator[dict[str, str]]:
-        if all(holds(literal.bind(binding)) is wanted for literal, wanted in tests[depth]):
-            if depth == len(variables):
-                yield dict(binding)
-            else:
-                for name in choices[depth]:
-                    binding[variables[depth]] = name
-                    yield from extend(depth + 1, binding)
-                binding.pop(variables[depth], None)
+        if not all(holds(literal.bind(binding)) is wanted for literal, wanted in tests[depth]):
+            return
+        if depth == len(steps):
+            yield {variable: binding[variable] for variable in fitting}  # in the order of the parameters
+            return
+        known, new, options = steps[depth]
+        for values in options.get(tuple(binding[a] for a in known), ()):
+            yield from extend(depth + 1, binding | dict(zip(new, values, strict=True)))
 
     return extend(0, {})
+
+
+def instantiate_slowly(
+    schema: Schema,
+    domain: LiftedDomain,
+    objects: dict[str, str],
+    statics: set[Literal],
+    fluent: Collection[str],
+) -> Iterator[dict[str, str]]:
+    """All combinations of objects, each tested: what `instantiate` must find."""
+
+    def holds(literal: Literal) -> bool:
+        return literal.arguments[0] == literal.arguments[1] if literal.predicate == "=" else literal in statics
+
+    variables = [variable for variable, _ in schema.parameters]
+    for values in product(objects, repeat=len(variables)):
+        binding = dict(zip(variables, values, strict=True))
+        if (
+            all(domain.is_a(objects[binding[variable]], kind) for variable, kind in schema.parameters)
+            and all(holds(x.bind(binding)) for x in schema.pre if x.predicate not in fluent)
+            and not any(holds(x.bind(binding)) for x in schema.negative_pre)
+        ):
+            yield binding
 
 
 def reach(pre: Sequence[Collection[Fact]], add: Sequence[Collection[Fact]], reached: set[Fact]) -> list[int]:

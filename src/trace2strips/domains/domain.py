@@ -62,14 +62,18 @@ class Family(ABC):
     @classmethod
     def parse_size(cls, text: str) -> tuple[int, ...]:
         parts = text.split("x")
-        numbers = [int(part.lstrip("0")[:9] or 0) for part in parts if part.isdecimal()]  # longer ones are too large anyway
+        numbers = [
+            int(part.lstrip("0")[:9] or 0) for part in parts if part.isdecimal()
+        ]  # longer ones are too large anyway
         if len(numbers) != len(parts) or len(numbers) != len(cls.minimum):
             raise DomainError(f"{text!r} is no size of {cls.name}", hint=f"write {cls.name}:{cls.size_form}")
         if any(n < least for n, least in zip(numbers, cls.minimum, strict=True)):
             least = "x".join(map(str, cls.minimum))
             raise DomainError(f"{cls.name}:{text} is too small", hint=f"the smallest is {cls.name}:{least}")
         if max(numbers) > 100:
-            raise DomainError(f"{cls.name}:{shorten(text)} is too large to ground", hint="at most 100 in each direction")
+            raise DomainError(
+                f"{cls.name}:{shorten(text)} is too large to ground", hint="at most 100 in each direction"
+            )
         return tuple(numbers)
 
     @abstractmethod

@@ -37,9 +37,9 @@ class PddlFiles(Family):
                     f"its objects differ from those of {problem_paths[0]}", file=path,
                     hint="all problems of one domain must share their objects",
                 )  # fmt: skip
-        facts = [frozenset(problem.init) for problem in problems]
+        inits = [frozenset(problem.init) for problem in problems]
         # what differs between the problems is part of the state, even where no action changes it
-        self.varying = frozenset(x.predicate for some in facts for x in frozenset.union(*facts) - some)  # type: ignore[misc]
+        self.varying = frozenset(x.predicate for some in inits for x in frozenset.union(*inits) - some)  # type: ignore[misc]
         everything = tuple(dict.fromkeys(fact for problem in problems for fact in problem.init))
         goals = tuple(dict.fromkeys(fact for problem in problems for fact in problem.goal))
         self.union = replace(first, init=everything, goal=goals)

@@ -98,7 +98,7 @@ def locate(dataset: Dataset, position: int) -> tuple[int, int]:
 
 
 def list_histories(dataset: Dataset) -> list[tuple[int, ...]]:
-    """For each position the tokens that had worked before it in its trace, and its own: what `hash_histories` hashes."""
+    """For each position the tokens that had worked before it in its trace, and its own: the slow `hash_histories`."""
     found = []
     for trace in range(len(dataset)):
         history: tuple[int, ...] = ()
@@ -130,7 +130,9 @@ def unknown_starts(dataset: Dataset) -> Bool[np.ndarray, " traces"]:
     vocabulary = dataset.vocabulary
     unknown = np.zeros(len(vocabulary), dtype=bool)
     first = vocabulary.first[Kind.INIT_STATE]
-    unknown[first : first + len(vocabulary.init_states)] = [name not in dataset.states for name in vocabulary.init_states]
+    unknown[first : first + len(vocabulary.init_states)] = [
+        name not in dataset.states for name in vocabulary.init_states
+    ]
     return count_per_trace(dataset, unknown[dataset.tokens]) > 0
 
 

@@ -18,7 +18,7 @@ from trace2strips.strips import Atom, State
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
 FORMAT = "trace2strips-dataset-1"
-ARRAYS = {  # name → types in the file
+ARRAYS: dict[str, dict[str, type[np.generic]]] = {  # name → types in the file
     "tokens": {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32},
     "inapplicable": {"BOOL": np.bool_},
     "offsets": {"I64": np.int64},
@@ -145,7 +145,7 @@ class Dataset:
             vocabulary = read_vocabulary(meta["vocabulary"])
             states = {name: frozenset(check_names(state)) for name, state in meta["states"].items()}
             settings = dict(meta["settings"])
-            arrays = {}
+            arrays: dict[str, Any] = {}
             for name, types in ARRAYS.items():
                 start, end = header[name]["data_offsets"]
                 kind = np.dtype(types[header[name]["dtype"]])

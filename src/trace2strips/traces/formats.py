@@ -95,7 +95,9 @@ def parse_json(text: str) -> Trace:
     if "\\u" in text:  # an escaped half of a pair is the one way to a name that UTF-8 cannot hold
         for name in (*actions, *(init or ()), state or "", *final):
             if SURROGATE.search(name):
-                raise MalformedError(f"{shorten(name)!r} is no text: half of a surrogate pair", "write the whole character")
+                raise MalformedError(
+                    f"{shorten(name)!r} is no text: half of a surrogate pair", "write the whole character"
+                )
     return make_trace(actions, ok, init, state, final)
 
 
@@ -176,7 +178,9 @@ def parse_text(text: str) -> Trace:
         if any(word.startswith("!") for word in words):
             raise MalformedError("'!' before an initial atom", "list the atoms that are true, leave out the others")
         if NO_ATOM in words:
-            raise MalformedError(f"{NO_ATOM!r} among initial atoms", "it says that no atom is true; write %2D for a name")
+            raise MalformedError(
+                f"{NO_ATOM!r} among initial atoms", "it says that no atom is true; write %2D for a name"
+            )
         init = frozenset(map(decode, words))
     final: dict[str, bool] = {}
     for atom, value in zip(*marked(after), strict=True):
@@ -207,7 +211,9 @@ def decode_percent(word: str) -> str:
     try:
         return unquote(word, errors="strict")
     except UnicodeDecodeError:
-        raise MalformedError(f"{shorten(word)!r}: the bytes after '%' are not UTF-8", "write %25 for '%' in a name") from None
+        raise MalformedError(
+            f"{shorten(word)!r}: the bytes after '%' are not UTF-8", "write %25 for '%' in a name"
+        ) from None
 
 
 def encode_percent(match: re.Match[str]) -> str:
@@ -434,7 +440,7 @@ def read_traces(
 
 
 def write_traces(dataset: Dataset, path: str | Path, force: bool = False, progress: Progress = None) -> None:
-    """A dataset in the format that the file's ending names. `progress` is told how many traces are new in a text file."""
+    """A dataset in the format that the file's ending names. `progress` is told how many traces of a text are new."""
     path = Path(path)
     form = format_of(path)
     if form is None:

@@ -27,6 +27,7 @@ from trace2strips.traces.vocabulary import Kind, Vocabulary
 MAX_STATES = 100_000
 TRIES = 8  # blind draws of an inapplicable action before those not tried yet are listed
 CHUNK = 4096  # traces made at a time: bounds the memory and moves the progress bar
+CHUNK_POSITIONS = 4096 * 1024  # domain actions made at a time; fewer traces where they are very long
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,10 @@ def sample(
         check_like(like, record, names)
     vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)
     parts = []
-    for start in range(0, settings.traces, CHUNK):
-        count = min(CHUNK, settings.traces - start)
-        parts.append(sample_chunk(domain, settings, vocabulary, states, start // CHUNK, count))
+    chunk = chunk_size(settings.max_length)
+    for start in range(0, settings.traces, chunk):
+        count = min(chunk, settings.traces - start)
+        parts.append(sample_chunk(domain, settings, vocabulary, states, start // chunk, count))
         if progress:
             progress(count)
     tokens, inapplicable, lengths = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -106,6 +108,11 @@ def sample(
     np.cumsum(lengths, out=offsets[1:])
     dataset = Dataset(vocabulary, tokens, inapplicable, offsets, record, names)
     return dataset if like is not None or settings.split == "test" else ground_partially(dataset)
+
+
+def chunk_size(max_length: int) -> int:
+    """Depends on nothing else, so that a longer sample starts with the shorter one."""
+    return min(CHUNK, CHUNK_POSITIONS // max(max_length, 1))
 
 
 def fingerprint(model: StripsModel) -> str:
@@ -118,17 +125,19 @@ def check_like(like: Dataset, record: Mapping[str, Any], states: Mapping[str, St
         theirs, ours = like.settings.get(key), record[key]
         if theirs != ours:
             raise DomainError(
-                f"the training set has {key} {theirs!r}, not {ours!r}", hint="sample both with the same options and files"
+                f"the training set has {key} {theirs!r}, not {ours!r}",
+                hint="sample both with the same options and files",
             )
     if like.states != states:
-        raise DomainError("the training set's initial states are others", hint="sample both with the same problem files")
+        raise DomainError(
+            "the training set's initial states are others", hint="sample both with the same problem files"
+        )
 
 
 def refuse_unsaid_atoms(initial: Bool[np.ndarray, "traces atoms"], domain: Domain, vocabulary: Vocabulary) -> None:
     """An atom without an `init-p` would be true, but the trace could not say so."""
-    unsaid = initial.any(axis=0)
-    unsaid[column_numbers(domain, vocabulary.init_atoms)] = False
-    for number in np.flatnonzero(unsaid):
+    unsaid = set(np.flatnonzero(initial.any(axis=0)).tolist())
+    for number in sorted(unsaid - set(column_numbers(domain, vocabulary.init_atoms).tolist())):
         raise DomainError(
             f"the training set cannot tell that {domain.model.atoms[number]!r} holds at the start",
             hint="sample both with the same problem files",
@@ -395,19 +404,34 @@ def swap_in(action, place, order, where):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def tried_here(action, t, position, states, tokens, labels):  # type: ignore[no-untyped-def]
-    """Was this action refused before in the very state that the walk is in now?"""
-    words = states.shape[1]
-    for j in range(position):
-        if labels[t, j] and tokens[t, j] == action:
+def hash_state(state):  # type: ignore[no-untyped-def]
+    value = np.uint64(0)
+    for w in range(len(state)):
+        value = (value ^ state[w]) * np.uint64(0xBF58476D1CE4E5B9)
+        value ^= value >> np.uint64(29)
+    return value
+
+
+@compiled()
+def find_refusal(action, t, position, key, table, states, tokens):  # type: ignore[no-untyped-def]
+    """The place in the hash table of this action's refusal in the state that the walk is in now (whose hash is `key`):
+    table[place] is the position where it was refused before, or -1.
+    """
+    mask = np.uint64(len(table) - 1)
+    value = (key ^ (np.uint64(action) + np.uint64(1))) * np.uint64(0x94D049BB133111EB)
+    place = (value ^ (value >> np.uint64(32))) & mask
+    while table[place] >= 0:
+        j = table[place]
+        if tokens[t, j] == action:
             same = True
-            for w in range(words):
+            for w in range(states.shape[1]):
                 if states[j, w] != states[position, w]:
                     same = False
                     break
             if same:
-                return True
-    return False
+                break
+        place = (place + np.uint64(1)) & mask
+    return place
 
 
 @compiled(parallel=True)
@@ -426,6 +450,10 @@ def walk_traces(  # type: ignore[no-untyped-def]
         where = np.empty(actions, dtype=np.int64)
         state = final[t]
         states = np.empty((lengths[t] + 1, words), dtype=np.uint64)
+        size = 2
+        while size < 2 * lengths[t]:  # at most half full, so that a search ends soon
+            size *= 2
+        table = np.full(size, -1, dtype=np.int32)
         applicable = 0
         for a in range(actions):
             missing[a] = pre_count[a]
@@ -449,7 +477,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
                 refuse = refusals[t] and position == lengths[t] - 1
             chosen = -1
             if (refuse or (training and applicable == 0)) and applicable < actions:
-                chosen = choose_refused(t, position, applicable, actions, order, streams, states, tokens, labels)
+                chosen = choose_refused(t, position, applicable, actions, order, streams, table, states, tokens)
             if chosen < 0 and applicable > 0 and (training or not refuse):
                 chosen = order[random_below(streams, t, applicable)]  # type: ignore[assignment]
             if chosen < 0:
@@ -483,16 +511,23 @@ def walk_traces(  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def choose_refused(t, position, applicable, actions, order, streams, states, tokens, labels):  # type: ignore[no-untyped-def]
-    """An inapplicable action that was not tried in this state yet, uniformly; -1 where there is none."""
+def choose_refused(t, position, applicable, actions, order, streams, table, states, tokens):  # type: ignore[no-untyped-def]
+    """An inapplicable action that was not tried in this state yet, uniformly; -1 where there is none. It is noted."""
+    key = hash_state(states[position])
     for _ in range(TRIES):
         candidate = order[applicable + random_below(streams, t, actions - applicable)]
-        if not tried_here(candidate, t, position, states, tokens, labels):
+        place = find_refusal(candidate, t, position, key, table, states, tokens)
+        if table[place] < 0:
+            table[place] = position
             return candidate
     fresh = np.empty(actions - applicable, dtype=np.int64)
     count = 0
     for k in range(applicable, actions):
-        if not tried_here(order[k], t, position, states, tokens, labels):
+        if table[find_refusal(order[k], t, position, key, table, states, tokens)] < 0:
             fresh[count] = order[k]
             count += 1
-    return fresh[random_below(streams, t, count)] if count else -1
+    if count == 0:
+        return -1
+    candidate = fresh[random_below(streams, t, count)]
+    table[find_refusal(candidate, t, position, key, table, states, tokens)] = position
+    return candidate

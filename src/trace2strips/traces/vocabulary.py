@@ -19,7 +19,6 @@ from jaxtyping import UInt8
 from trace2strips.errors import TraceError, suggest
 from trace2strips.strips import Atom, State, StripsAction, StripsModel
 
-
 SURROGATE = re.compile(r"[\ud800-\udfff]")  # what JSON can escape and UTF-8 cannot hold
 
 
