@@ -434,8 +434,12 @@ def read_schema(action: Node, domain: LiftedDomain, changing: frozenset[str]) ->
                 f"action {name!r} adds and deletes {literal}", file=action.file, line=action.line,
                 column=action.column, hint="planners disagree on what that means; drop one of the two",
             )  # fmt: skip
-    lists = (tuple(dict.fromkeys(literals)) for literals in (pre, negative, add, delete))
-    return Schema(name, tuple(parameters.items()), *lists, action.file, action.line)  # type: ignore[arg-type]
+    pre_list, negative_list, add_list, delete_list = (
+        tuple(dict.fromkeys(literals)) for literals in (pre, negative, add, delete)
+    )
+    return Schema(
+        name, tuple(parameters.items()), pre_list, negative_list, add_list, delete_list, action.file, action.line
+    )
 
 
 def strip_not(node: Node) -> tuple[Node, bool]:

@@ -62,9 +62,8 @@ class Family(ABC):
     @classmethod
     def parse_size(cls, text: str) -> tuple[int, ...]:
         parts = text.split("x")
-        numbers = [
-            int(part.lstrip("0")[:9] or 0) for part in parts if part.isdecimal()
-        ]  # longer ones are too large anyway
+        # nine digits are too large already, and Python refuses to read thousands
+        numbers = [int(part.lstrip("0")[:9] or 0) for part in parts if part.isdecimal()]
         if len(numbers) != len(parts) or len(numbers) != len(cls.minimum):
             raise DomainError(f"{text!r} is no size of {cls.name}", hint=f"write {cls.name}:{cls.size_form}")
         if any(n < least for n, least in zip(numbers, cls.minimum, strict=True)):
