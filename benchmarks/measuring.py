@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from trace2strips.files import writing_text
+
 
 def options(description: str | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -27,7 +29,10 @@ def commit() -> str:
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
-def write_results(out: Path | None, command: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_results(
+    out: Path | None, command: str, settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """The figures with all that is needed to measure them again; written beside, then renamed."""
     if out is None:
         return
     record = {
@@ -35,8 +40,10 @@ def write_results(out: Path | None, command: str, rows: Sequence[Mapping[str, An
         "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.machine()},
+        "settings": dict(settings),
         "rows": list(rows),
     }
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(record, indent=1) + "\n")
+    with writing_text(out, force=True) as stream:
+        stream.write(json.dumps(record, indent=1) + "\n")
     print(f"wrote {out}")

@@ -23,6 +23,7 @@ from measuring import options, write_results
 from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.pddl import format_model, format_model_problem
 
+PROBLEMS, SEED, MAX_STATES = 100, 0, 10**6
 PAPER_MEAN_LENGTH = {
     "blocksworld-5b": 12, "blocksworld-8b": 27, "ferry-5c": 14, "ferry-8c": 24, "npuzzle-5t": 17, "npuzzle-8t": 40,
     "maze-5x5": 8, "maze-7x7": 16, "logistics-3c": 10, "logistics-5c": 23,
@@ -40,7 +41,7 @@ def plan_length(parser: formalism.Parser, problem_text: str) -> tuple[int, int]:
         problem, search.SearchContextOptions(search.LiftedOptions(search.LiftedKPKCOptions()))
     )
     settings = search.GBFSEagerOptions()
-    settings.max_num_states = 10**6
+    settings.max_num_states = MAX_STATES
     settings.event_handler = handler = search.DefaultGBFSEagerEventHandler(problem, True)
     heuristic = search.FFHeuristic.create(search.LiftedGrounder(problem))
     result = search.find_solution_gbfs_eager(context, heuristic, settings)
@@ -66,7 +67,7 @@ def measure(name: str) -> dict[str, object]:
     domain = get_domain(name)
     with silent_stdout():
         parser = formalism.Parser(format_model(domain.model), "", formalism.ParserOptions())
-        plans = [plan_length(parser, format_model_problem(problem)) for problem in domain.problems()]
+        plans = [plan_length(parser, format_model_problem(problem)) for problem in domain.problems(PROBLEMS, seed=SEED)]
     lengths = [length for length, _ in plans]
     ours, paper = mean(lengths), PAPER_MEAN_LENGTH[name]
     return {
@@ -82,7 +83,11 @@ def main() -> None:
     for name in BENCHMARKS:
         rows.append(measure(name))
         print(json.dumps(rows[-1]), flush=True)
-    write_results(arguments.out, "python benchmarks/problem_difficulty.py", rows)
+    settings = {
+        "problems": PROBLEMS, "seed": SEED, "init": "atoms", "planner": "mimir GBFS FF", "max_states": MAX_STATES,
+        "threads": 1,
+    }  # fmt: skip
+    write_results(arguments.out, "python benchmarks/problem_difficulty.py", settings, rows)
     far = [row["domain"] for row in rows if abs(float(str(row["ratio"])) - 1) > 0.25]
     print(
         "mean plan length within 25 % of the paper's:", "all ten" if not far else f"not in {', '.join(map(str, far))}"

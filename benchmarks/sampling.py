@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pymimir.advanced.formalism as formalism
 import pymimir.advanced.search as search
@@ -31,27 +32,30 @@ from trace2strips.traces import Kind, SampleSettings, sample
 
 WALK_SECONDS = 2.0
 WALK_LENGTH = 50
+SEED = 0
+SPLITS = {"train": 100_000, "test": 200_000}
+LENGTHS = {"train": 50, "test": 200}
+LONG_LENGTHS = {"maze-7x7": {"train": 200, "test": 400}}  # walks in a large maze are long
 
 
 def measure_sampler(name: str, scale: int) -> dict[str, Any]:
     """One domain's two datasets: seconds, steps, peak memory. Runs in a fresh process, so that the peak is its own."""
     domain = get_domain(name)
     sample(domain, SampleSettings(10, 5))  # load the compiled code
-    long = name == "maze-7x7"
+    lengths = LONG_LENGTHS.get(name, LENGTHS)
     row: dict[str, Any] = {"domain": name}
     with tempfile.TemporaryDirectory() as folder:
         training = None
-        for split, traces, length in (
-            ("train", 100_000 // scale, 200 if long else 50),
-            ("test", 200_000 // scale, 400 if long else 200),
-        ):
+        for split, traces in SPLITS.items():
+            traces //= scale
             start = time.perf_counter()
-            dataset = sample(domain, SampleSettings(traces, length, split), like=training)
+            dataset = sample(domain, SampleSettings(traces, lengths[split], split, seed=SEED), like=training)
             dataset.save(Path(folder) / f"{split}.t2s")
             seconds = time.perf_counter() - start
             steps = int((dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION).sum())
-            row |= {f"{split}_seconds": seconds, f"{split}_traces_per_second": traces / seconds,
-                    f"{split}_steps": steps, f"{split}_positions": len(dataset.tokens)}  # fmt: skip
+            row |= {f"{split}_max_length": lengths[split], f"{split}_seconds": seconds,
+                    f"{split}_traces_per_second": traces / seconds, f"{split}_steps": steps,
+                    f"{split}_positions": len(dataset.tokens)}  # fmt: skip
             training = training or dataset
     row["steps_per_second"] = (row["train_steps"] + row["test_steps"]) / (row["train_seconds"] + row["test_seconds"])
     row["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -66,7 +70,7 @@ def measure_mimir(domain: Domain, grounded: bool, seconds: float) -> float:
     mode = search.GroundedOptions() if grounded else search.LiftedOptions(search.LiftedKPKCOptions())
     context = search.SearchContext.create(problem, search.SearchContextOptions(mode))
     generator, states = context.get_applicable_action_generator(), context.get_state_repository()
-    rng = random.Random(0)
+    rng = random.Random(SEED)
     steps = 0
     start = time.perf_counter()
     while time.perf_counter() - start < seconds:
@@ -107,7 +111,12 @@ def main() -> None:
     ratio, peak = min(row["ratio"] for row in rows), max(row["peak_memory_mb"] for row in rows)
     mean = np.exp(np.mean(np.log([row["ratio"] for row in rows])))
     print(f"smallest ratio {ratio:.0f} (bar: 5), geometric mean {mean:.0f}; largest peak {peak:.0f} MB (bar: 1000)")
-    write_results(arguments.out, "python benchmarks/sampling.py", rows)
+    settings = {
+        "seed": SEED, "traces": {split: count // scale for split, count in SPLITS.items()}, "max_length": LENGTHS,
+        "max_length_of": LONG_LENGTHS, "init": "atoms", "suffix": "goal", "threads": numba.get_num_threads(),
+        "mimir": {"threads": 1, "walk_length": WALK_LENGTH, "seconds": seconds, "seed": SEED},
+    }  # fmt: skip
+    write_results(arguments.out, "python benchmarks/sampling.py", settings, rows)
 
 
 def child(name: str, what: str, amount: float) -> Any:

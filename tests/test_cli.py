@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,12 @@ DOMAIN = """(define (domain lamp) (:predicates (on ?l) (off ?l))
 PROBLEM = "(define (problem p) (:domain lamp) (:objects l1 l2) (:init (off l1) (on l2)) (:goal (on l1)))"
 
 
+BLOCKED = """(define (domain walk) (:predicates (at ?x) (blocked ?x))
+  (:action go :parameters (?x ?y) :precondition (and (at ?x) (not (blocked ?y)) (not (= ?x ?y)))
+   :effect (and (at ?y) (not (at ?x)))))"""
+BLOCKED_PROBLEM = "(define (problem p) (:domain walk) (:objects a b c) (:init (at a) (blocked b)) (:goal (at c)))"
+
+
 def refused(run: Run, tmp_path: Path, *arguments: object, message: str) -> None:
     """Exit code 2, one line on stderr that says `message`, no traceback, and no file that was not there before."""
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_mode & 0o400}
@@ -26,6 +35,8 @@ def refused(run: Run, tmp_path: Path, *arguments: object, message: str) -> None:
     assert message in result.stderr
     assert result.stderr.startswith("trace2strips: ")
     assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 1300
+    assert result.stderr.removesuffix("\n").isprintable()
     assert result.stdout == ""
     assert set(tmp_path.rglob("*")) == names
     assert all(path.read_bytes() == data for path, data in before.items())
@@ -83,11 +94,103 @@ def test_several_problems_share_one_domain(run: Run, tmp_path: Path) -> None:
     refused(run, tmp_path, *words, "--force", "--problem", "r.pddl", message="r.pddl: its objects differ")
 
 
+def test_the_first_problem_file_is_the_one_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.pddl").write_text(DOMAIN)
+    (tmp_path / "p.pddl").write_text(PROBLEM)
+    (tmp_path / "q.pddl").write_text(
+        PROBLEM.replace("(off l1)", "(on l1)").replace("(:goal (on l1))", "(:goal (off l2))")
+    )
+    words = ("ground", "d.pddl", "--problem", "p.pddl", "--problem", "q.pddl", "--out-problem", "x.pddl")
+    assert run(*words).returncode == 0
+    text = (tmp_path / "x.pddl").read_text()
+    assert "(:init (off_l1) (on_l2))" in text
+    assert "(:goal (and (on_l1)))" in text
+
+
 def test_ground_prints_a_benchmark(run: Run) -> None:
     result = run("ground", "blocksworld:2")
     assert result.returncode == 0
     assert result.stdout.startswith("(define (domain blocksworld)\n  (:requirements :strips)\n")
     assert result.stdout.count("(:action ") == 8
+
+
+def test_ground_writes_two_files_or_none(run: Run, tmp_path: Path) -> None:
+    for words in (("x.pddl", "x.pddl"), ("x.pddl", "./x.pddl")):
+        message = "x.pddl: --out and --out-problem name one file"
+        refused(run, tmp_path, "ground", "ferry-5c", "--out", words[0], "--out-problem", words[1], message=message)
+    refused(run, tmp_path, "ground", "ferry-5c", "--out", "x.pddl", "--out-problem", "no/y.pddl", message="folder")
+
+
+def test_help_alone_is_no_error_message(run: Run) -> None:
+    result = run()
+    assert (result.returncode, result.stderr) == (2, "")
+    assert "sample" in result.stdout
+
+
+def test_a_full_disk_is_one_line() -> None:
+    for words in (("ground", "ferry-5c"), ("domains",), ("demo",)):
+        code = "import sys, os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1); sys.argv = sys.argv[1:]\n"
+        code += "from trace2strips.cli import main; main()"
+        result = subprocess.run([sys.executable, "-c", code, "trace2strips", *words], capture_output=True, text=True)
+        assert (result.returncode, result.stderr) == (2, "trace2strips: No space left on device\n")
+
+
+def test_only_regular_files_are_overwritten(run: Run, tmp_path: Path) -> None:
+    words = ("sample", "ferry-5c", "--traces", 10, "--force", "--out")
+    os.mkfifo(tmp_path / "pipe.t2s")
+    refused(run, tmp_path, *words, "pipe.t2s", message="pipe.t2s: is not a regular file")
+    (tmp_path / "loop.t2s").symlink_to("loop.t2s")
+    refused(run, tmp_path, *words, "loop.t2s", message="loop.t2s: is not a regular file")
+    (tmp_path / "null.t2s").symlink_to("/dev/null")
+    refused(run, tmp_path, *words, "null.t2s", message="null.t2s: is not a regular file")
+    (tmp_path / "link.t2s").symlink_to("target.t2s")
+    assert run(*words, "link.t2s").returncode == 0
+    assert (tmp_path / "link.t2s").is_symlink()
+    assert len(Dataset.load(tmp_path / "target.t2s")) == 10
+
+
+def test_names_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+    """No markup, no emoji, no control characters."""
+    (tmp_path / "[b]x.txt").write_text("!move[/a] stack[b1,b2] :smile: \x1b[31mred\n")
+    result = run("check", "[b]x.txt")
+    assert result.returncode == 0, result.stderr
+    assert "[b]x.txt" in result.stdout
+    assert "never worked" in result.stdout
+    assert "1: move[/a]" in result.stdout
+    assert "3: \\x1b[31mred, :smile:, stack[b1,b2]" in result.stdout
+
+
+def test_contradictions_are_counted_and_named_with_their_lines(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("# log\ngo[1]\n\n!go[1]\n")
+    result = run("check", "x.txt")
+    assert result.returncode == 0
+    assert "contradiction: go[1] worked at x.txt:2, refused at x.txt:4, after the same history" in result.stdout
+    (told,) = json.loads(run("check", "x.txt", "--json").stdout)["contradictions"]
+    assert (told["worked_line"], told["refused_line"]) == (2, 4)
+    read_traces(tmp_path / "x.txt").save(tmp_path / "x.t2s")
+    assert "go[1] worked in trace 1, refused in trace 2, after" in run("check", "x.t2s").stdout
+
+
+def test_named_states_of_text_files_are_not_compared(run: Run, tmp_path: Path) -> None:
+    words = ("sample", "blocksworld-5b", "--traces", 50, "--max-length", 5, "--init", "states:5")
+    for name in ("a.jsonl", "a.t2s"):
+        assert run(*words, "--out", name).returncode == 0
+    shown = run("check", "a.jsonl", "--domain", "blocksworld-5b")
+    assert shown.returncode == 0, shown.stderr
+    assert "50 traces not compared: the file does not say what holds in their named states" in shown.stdout
+    assert "no label was compared" in shown.stdout
+    assert "every label agrees" in run("check", "a.t2s", "--domain", "blocksworld-5b").stdout
+    (tmp_path / "b.txt").write_text("@s9 | !pick-up_b1 |\nclear_b1 handempty | !pick-up_b1 |\n")
+    assert "every other label agrees with blocksworld-5b" in run("check", "b.txt", "--domain", "blocksworld-5b").stdout
+    (tmp_path / "b.txt").write_text("@s9 | !pick-up_b1 |\nclear_b1 handempty | pick-up_b1 |\n")
+    refused(run, tmp_path, "check", "b.txt", "--domain", "blocksworld-5b", message="b.txt:2: 1 labels disagree")
+
+
+def test_errors_about_datasets_name_the_file(run: Run, tmp_path: Path) -> None:
+    assert run("sample", "ferry-5c", *OUT).returncode == 0
+    refused(
+        run, tmp_path, "check", "o.t2s", "--domain", "blocksworld-5b", message="trace2strips: o.t2s: unknown action"
+    )
 
 
 def test_version_and_help(run: Run) -> None:
@@ -127,6 +230,15 @@ OUT = ("--traces", 10, "--out", "o.t2s")
         (("explode",), "explode"),
         (("domains", "--colour"), "--colour"),
         (("domains", "ferry:1"), "is no size of ferry"),
+        (("domains", "blocksworld:" + "9" * 5000), "is too large to ground"),
+        (("domains", "\x1b[31m" + "x" * 5000), "unknown domain '\\x1b[31mxxx"),
+        (
+            ("sample", "ferry-5c", *OUT, "--init", "states:" + "9" * 5000),
+            "unknown encoding of initial states 'states:999",
+        ),
+        (("sample", "ferry-5c", "--traces", 10, "--out", "x" * 300 + ".t2s"), "File name too long"),
+        (("check", "x.txt", "--problem", "p.pddl"), "--problem needs --domain"),
+        (("check", "x" * 300 + ".txt"), "File name too long"),
     ],
 )
 def test_wrong_words(run: Run, tmp_path: Path, words: tuple[object, ...], message: str) -> None:
@@ -154,6 +266,25 @@ def test_bad_pddl(run: Run, tmp_path: Path, case: str) -> None:
     (tmp_path / "d.pddl").write_text(domain)
     (tmp_path / "p.pddl").write_text(problem)
     refused(run, tmp_path, "sample", "d.pddl", "--problem", "p.pddl", *OUT, message=message)
+
+
+def test_pddl_errors_name_the_file_that_is_wrong(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.pddl").write_text(BLOCKED)
+    (tmp_path / "p.pddl").write_text(BLOCKED_PROBLEM)
+    (tmp_path / "q.pddl").write_text(BLOCKED_PROBLEM.replace("(blocked b)", "(blocked c)"))
+    (tmp_path / "r.pddl").write_text(BLOCKED_PROBLEM.replace("(:goal (at c))", "(:goal (at b))"))
+    words = ("sample", "d.pddl", "--problem", "p.pddl", *OUT)
+    refused(
+        run,
+        tmp_path,
+        *words,
+        "--problem",
+        "q.pddl",
+        message="d.pddl:2: unsupported feature: negative precondition over 'blocked', in which problems differ",
+    )
+    refused(run, tmp_path, *words, "--problem", "r.pddl", message="r.pddl: the goal atom (at b) can never become true")
+    (tmp_path / "d.pddl").write_text(BLOCKED.replace("(not (= ?x ?y))", ""))
+    refused(run, tmp_path, *words, message="d.pddl:2: action (go a a) adds and deletes (at a)")
 
 
 BAD_TRACES = {

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from trace2strips.domains import BENCHMARKS, FAMILIES, Domain, get_domain
 from trace2strips.domains.domain import SPLIT_BUCKETS, bucket
+from trace2strips.domains.maze import Maze, open_doors, open_doors_slowly
 from trace2strips.errors import DomainError
 from trace2strips.strips import State, state_of
 
@@ -104,6 +105,18 @@ def test_mazes_are_trees_over_the_rooms() -> None:
         assert len(free) == 16 + 15
         reached = {next(a for a in s if a.startswith("at")) for s in explore(domain, {state})}
         assert {f"free{atom.removeprefix('at')}" for atom in reached} == free
+
+
+@settings(max_examples=50)
+@given(st.sampled_from([3, 5, 7]), st.sampled_from([3, 5, 7]), st.integers(0, 1000))
+def test_doors_open_as_the_slow_reference_says(height: int, width: int, seed: int) -> None:
+    doors = Maze(height, width).doors
+    order = np.random.default_rng(seed).permuted(np.tile(np.arange(len(doors)), (3, 1)), axis=1)
+    fast, slow = np.zeros((2, 3, height * width), dtype=bool)
+    open_doors(doors, order, fast)
+    open_doors_slowly(doors, order, slow)
+    assert (fast == slow).all()
+    assert (slow.sum(axis=1) == (height + 1) * (width + 1) // 4 - 1).all()
 
 
 @settings(max_examples=30)

@@ -1,13 +1,19 @@
 """The three trace formats: round trips, tolerance, errors with line numbers; checking."""
 
+import contextlib
 import gzip
 import json
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save
 from strategies import ANY_NAME
 
 from trace2strips.domains import get_domain
@@ -25,9 +31,10 @@ from trace2strips.traces import (
     sample,
     write_traces,
 )
+from trace2strips.traces.checking import hash_histories, list_histories
 from trace2strips.traces.formats import SCHEMA, parse_json
 
-NAME = ANY_NAME.map(str.strip).filter(lambda n: n and "\n" not in n and "\r" not in n and "\0" not in n)
+NAME = ANY_NAME | st.sampled_from([" a", "a\r", "\ufeffa", "a%0D", "%41", "\0", "\x1b[1m", "a\u2028"])
 
 
 @st.composite
@@ -51,7 +58,7 @@ def test_round_trip(tmp_path: Path, ending: str, items: list[Trace]) -> None:
     try:
         dataset = Dataset.of(items)
     except TraceError as error:
-        assert "is also that of a setup action" in str(error)  # noqa: PT017
+        assert "setup action" in str(error)  # noqa: PT017
         return
     path = tmp_path / f"traces{ending}"
     write_traces(dataset, path, force=True)
@@ -93,6 +100,35 @@ def test_csv_by_hand(tmp_path: Path) -> None:
     ]
 
 
+def test_csv_that_repeats_itself(tmp_path: Path) -> None:
+    """Saying a thing twice is no contradiction, and a false initial atom may stand beside the row for none."""
+    text = "case,action,ok,phase\n1,p,true,final\n1,p,true,final\n1,q,false,init\n1,,,init\n1,,,\n"
+    assert list(read_traces(write(tmp_path / "a.csv", text))) == [Trace((), (), frozenset(), final={"p": True})]
+
+
+def test_endings_in_capitals(tmp_path: Path) -> None:
+    dataset = Dataset.of([Trace(("a",), (True,))])
+    for name in ("A.JSONL.GZ", "a.csv.GZ", "A.TXT.Gz"):
+        write_traces(dataset, tmp_path / name)
+        assert (tmp_path / name).read_bytes()[:2] == b"\x1f\x8b"
+        assert list(read_traces(tmp_path / name)) == list(dataset)
+
+
+def test_traces_keep_their_lines(tmp_path: Path) -> None:
+    assert read_traces(write(tmp_path / "a.txt", "# one\na\n\nb\n")).lines == (2, 4)
+    assert read_traces(write(tmp_path / "a.csv", "case,action,ok\n1,a,1\n2,a,1\n1,a,1\n")).lines == (2, 3)
+
+
+def test_progress_counts_bytes_and_traces(tmp_path: Path) -> None:
+    dataset = sample(get_domain("ferry-5c"), SampleSettings(3000, 5))
+    for ending in (".jsonl", ".csv", ".txt", ".txt.gz"):
+        path, wrote, read = tmp_path / f"x{ending}", [0], [0]
+        write_traces(dataset, path, progress=wrote.append)
+        read_traces(path, progress=read.append)
+        assert sum(wrote) == 3000
+        assert path.stat().st_size * 0.8 < sum(read) <= path.stat().st_size
+
+
 def test_windows_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"\xef\xbb\xbfpick !drop\r\ngo\r\n")
@@ -121,6 +157,11 @@ BROKEN = {
         '{"actions": [], "ok": [], "final": ["p"]}': ":1: 'final' must map atoms",
         '{"action": ["a"], "ok": [true]}': ":1: unknown field 'action' (hint: did you mean 'actions'?)",
         "[" * 100_000: ":1: not",
+        '{"actions": [], "ok": [], "state": "s", "state": "t"}': ":1: the field 'state' is there twice",
+        '{"actions": [], "ok": [], "final": {"p": true, "p": false}}': ":1: the field 'p' is there twice",
+        '{"actions": ["\\ud800"], "ok": [true]}': ":1: '\\ud800' is no text: half of a surrogate pair",
+        '{"actions": [], "ok": [], "final": {"a\\uDFFF": true}}': ":1: 'a\\udfff' is no text",
+        f'{{"actions": [{"1" * 5000}], "ok": [true]}}': ":1: not a trace: a number with thousands of digits",
     },
     ".csv": {
         "": "the file is empty",
@@ -132,6 +173,15 @@ BROKEN = {
         "case,action,ok\n1,,true\n": ":2: the action is empty",
         "case,action,ok,phase\n1,a,true,end\n": ":2: unknown phase 'end'",
         'case,action,ok\n1,"a,true\n': ": not CSV: unexpected end of data",
+        "case,action,ok,action\n1,a,true,b\n": ":1: the column 'action' is there twice",
+        "case,action,ok\n1,a,true\n1,,\n2,b,true\n": ":3: an empty action in a case with actions",
+        "case,action,ok\n1,,\n1,a,true\n2,b,true\n": ":3: an empty action in a case with actions",
+        "case,action,ok,phase\n1,s,,state\n1,t,,state\n2,b,true,\n": ":3: a second initial state in case '1'",
+        "case,action,ok,phase\n1,s,,state\n1,p,true,init\n2,b,true,\n": ":3: a case has initial atoms or the name",
+        "case,action,ok,phase\n1,p,true,final\n1,p,false,final\n2,b,true,\n": ":3: the final atom 'p' is true and false",
+        "case,action,ok,phase\n1,p,true,init\n1,p,false,init\n2,b,true,\n": ":3: the initial atom 'p' is true and false",
+        "case,action,ok,phase\n1,p,true,init\n1,,,init\n2,b,true,\n": ":3: an empty initial atom in a case with true ones",
+        "case,action,ok\n1,a%FF,true\n": ":2: 'a%FF': the bytes after '%' are not UTF-8",
     },
     ".txt": {
         "": "the file is empty",
@@ -140,6 +190,15 @@ BROKEN = {
         "a\nb !\n": ":2: '!' without a name",
         "@s p | a |": ":1: a line has the name of an initial state or initial atoms",
         "!p | a |": ":1: '!' before an initial atom",
+        "a | b | p !p": ":1: the final atom 'p' is true and false",
+        "pick !drop # note": ":1: '#' inside '#' (hint: write %23 for '#' in a name; a comment has a line of its own)",
+        "a#1": ":1: '#' inside 'a#1'",
+        "!!a": ":1: '!' inside '!a' (hint: write %21 for '!' in a name)",
+        "p @s | a |": ":1: '@' inside '@s' (hint: write %40 for '@' in a name)",
+        "@ | a |": ":1: '@' without a name behind it",
+        "@@s | a |": ":1: '@' inside '@s'",
+        "- p | a |": ":1: '-' among initial atoms",
+        "a%FF": ":1: 'a%FF': the bytes after '%' are not UTF-8",
     },
 }  # fmt: skip
 
@@ -213,6 +272,65 @@ def test_files_that_are_no_dataset(tmp_path: Path, data: bytes) -> None:
         Dataset.load(path)
 
 
+def broken_header(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """A dataset file with one thing in its header changed."""
+
+    def apply(data: bytes) -> bytes:
+        length = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + length])
+        meta = json.loads(header["__metadata__"]["trace2strips-dataset-1"])
+        change({"header": header, **meta, "meta": meta})
+        header["__metadata__"]["trace2strips-dataset-1"] = json.dumps(meta)
+        raw = json.dumps(header).encode()
+        return len(raw).to_bytes(8, "little") + raw + data[8 + length :]
+
+    return apply
+
+
+def broken_arrays(**arrays: Any) -> Callable[[bytes], bytes]:
+    def apply(_: bytes) -> bytes:
+        good = {"tokens": np.zeros(3, np.uint16), "inapplicable": np.zeros(3, bool), "offsets": np.array([0, 1, 3])}
+        meta = {"vocabulary": asdict(Vocabulary(("a",))), "settings": {}, "states": {}}
+        return save(good | arrays, {"trace2strips-dataset-1": json.dumps(meta)})
+
+    return apply
+
+
+BROKEN_DATASETS = {
+    "token out of range": (broken_arrays(tokens=np.array([0, 1, 0], np.uint16)), "a token is not in its vocabulary"),
+    "offsets out of range": (broken_arrays(offsets=np.array([0, 1, 4])), "its offsets do not span its tokens"),
+    "offsets start late": (broken_arrays(offsets=np.array([1, 3])), "its offsets do not span its tokens"),
+    "offsets decrease": (broken_arrays(offsets=np.array([0, 2, 1, 3])), "its offsets decrease"),
+    "no trace": (broken_arrays(offsets=np.zeros(1, np.int64), tokens=np.zeros(0, np.uint16)), "it has no trace"),
+    "no offsets": (broken_arrays(offsets=np.zeros(0, np.int64)), "it has no trace"),
+    "labels": (broken_arrays(inapplicable=np.zeros(2, bool)), "as many labels as tokens"),
+    "type": (broken_arrays(tokens=np.zeros(3, np.int64)), "not a trace2strips dataset"),
+    "no settings": (broken_header(lambda m: m["meta"].pop("settings")), "not a trace2strips dataset"),
+    "no states": (broken_header(lambda m: m["meta"].pop("states")), "not a trace2strips dataset"),
+    "no field": (broken_header(lambda m: m["vocabulary"].pop("has_init_false")), "not a trace2strips dataset"),
+    "numbers as names": (broken_header(lambda m: m["vocabulary"].update(actions=[1, 2])), "not a trace2strips dataset"),
+    "a word as names": (broken_header(lambda m: m["vocabulary"].update(actions="ab")), "not a trace2strips dataset"),
+    "name twice": (broken_header(lambda m: m["vocabulary"].update(actions=["a", "a"])), "the name 'a' is there twice"),
+    "surrogate": (broken_header(lambda m: m["vocabulary"].update(actions=["\ud800"])), "'\\\\ud800' is no text"),
+    "negative place": (broken_header(lambda m: m["header"]["tokens"].update(data_offsets=[-400, 0])), "dataset"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_DATASETS)
+def test_broken_datasets(tmp_path: Path, case: str) -> None:
+    change, message = BROKEN_DATASETS[case]
+    path = tmp_path / "x.t2s"
+    sample(get_domain("ferry-5c"), SampleSettings(20, 5)).save(path)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(TraceError, match=message) as caught:
+        Dataset.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_no_traces_have_statistics_too() -> None:
+    assert describe(Dataset.of([])).mean_length == 0.0
+
+
 def test_cut_off_dataset(tmp_path: Path) -> None:
     path = tmp_path / "x.t2s"
     sample(get_domain("ferry-5c"), SampleSettings(20, 5)).save(path)
@@ -231,6 +349,26 @@ def test_reserved_names(tmp_path: Path) -> None:
     path = write(tmp_path / "x.txt", "- | init-false |\n")
     with pytest.raises(TraceError, match="'init-false' is also that of a setup action"):
         read_traces(path)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [
+        ({"actions": ("init-p",), "init_atoms": ("p",)}, "the action name 'init-p' is also that of a setup action"),
+        (
+            {"actions": (), "init_atoms": ("p",), "init_states": ("p",)},
+            "'init-p' would stand for an initial atom and for an initial state",
+        ),
+        (
+            {"actions": (), "init_atoms": ("false",), "has_init_false": True},
+            "'init-false' would stand for no atom at all and for an initial atom",
+        ),
+        ({"actions": ("a", "a")}, "the name 'a' is there twice"),
+    ],
+)
+def test_names_that_clash_are_named_for_what_they_are(vocabulary: dict[str, Any], message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        Vocabulary(**vocabulary)
 
 
 def test_statistics() -> None:
@@ -261,6 +399,16 @@ def test_contradictions_are_found_and_nothing_else() -> None:
     # the same final atom, true and false after one history
     ends = Dataset.of([Trace(("a",), (True,), final={"p": True}), Trace(("a",), (True,), final={"p": False})])
     assert [c.action for c in find_contradictions(ends)] == ["test-p"]
+
+
+@given(st.lists(traces(), max_size=4))
+def test_equal_hashes_are_equal_histories(items: list[Trace]) -> None:
+    with contextlib.suppress(TraceError):  # names that clash
+        dataset = Dataset.of([*items, *items])
+        keys = np.empty(len(dataset.tokens), dtype=np.uint64)
+        hash_histories(dataset.vocabulary.kinds, dataset.tokens, dataset.inapplicable, dataset.offsets, keys)
+        histories = list_histories(dataset)
+        assert len(set(zip(keys.tolist(), histories, strict=True))) == len(set(histories)) == len(set(keys.tolist()))
 
 
 def test_sampled_traces_never_contradict_each_other() -> None:

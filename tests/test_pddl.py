@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import time
 from pathlib import Path
 
 import pymimir.advanced.formalism as formalism
@@ -16,7 +17,9 @@ from trace2strips.errors import PddlError
 from trace2strips.pddl import (
     PLAIN_NAME,
     RESERVED,
+    LiftedDomain,
     Literal,
+    Schema,
     decode_name,
     encode_name,
     format_domain,
@@ -24,6 +27,8 @@ from trace2strips.pddl import (
     format_model_problem,
     format_problem,
     ground,
+    instantiate,
+    instantiate_slowly,
     parse_domain,
     parse_model,
     parse_model_problem,
@@ -153,6 +158,14 @@ def test_different_words_never_share_a_name() -> None:
     names = unambiguous_names(groups)
     assert len(set(names.values())) == 3
     assert unambiguous_names([("on", "a", "b")]) == {("on", "a", "b"): "on_a_b"}
+    assert len(set(unambiguous_names([("on", "a_", "b"), ("on", "a", "_b")]).values())) == 2
+
+
+@given(st.lists(st.lists(st.text("a_-", min_size=1, max_size=3), min_size=1, max_size=3).map(tuple), unique=True))
+def test_any_words_get_names_of_their_own(groups: list[tuple[str, ...]]) -> None:
+    names = unambiguous_names(groups)
+    assert list(names) == groups
+    assert len(set(names.values())) == len(groups)
 
 
 def test_mimir_takes_what_is_written(capfd: pytest.CaptureFixture[str]) -> None:
@@ -205,6 +218,18 @@ BROKEN_DOMAINS = {
     "(define (domain d) (:colour red))": "unknown section :colour",
     "(define (domain d) p)": "expected a section",
     "(define)": "expected (define (domain NAME) …)",
+    "(define (domain d) (:types a) (:predicates (p))\n(:types b))": "2:1: a second section :types (hint: the first stands on line 1",
+    "(define (domain d) (:requirements :strips) (:requirements :typing))": "a second section :requirements",
+    "(define (domain d) (:constants a) (:constants b))": "a second section :constants",
+    "(define (domain d) (:predicates (p)) (:predicates (q)))": "a second section :predicates",
+    "(define (domain d) (:types b - a) (:constants x - a) (:predicates (p ?x - b)) (:action c :effect (p x)))": "'x' is a a, but 'p' wants a b here",
+    "(define (domain d) (:predicates (= ?x ?y)))": "'=' is no PDDL name",
+    "(define (domain d) (:predicates (?p)))": "'?p' is no PDDL name",
+    "(define (domain d) (:constants :a))": "':a' is no PDDL name",
+    "(define (domain d) (:types a#b))": "'a#b' is no PDDL name",
+    "(define (domain d) (:action (a)))": "expected a name, found a list",
+    "(define (domain d) (:predicates (p) (q)) (:action a :precondition (not (and (p) (q)))))": "unsupported feature: a negated conjunction (not (and …))",
+    "(define (domain d) (:predicates (p)) (:action a :precondition (not (not (p)))))": "unsupported feature: a double negation",
 }
 
 
@@ -227,6 +252,14 @@ BROKEN_PROBLEMS = {
     "(define (problem p) (:init (not (free))))": "unsupported feature: a negative init atom",
     "(define (problem p) (:goal (and (not (free)))))": "unsupported feature: a negative goal atom",
     "(define (problem p) (:goal (free) (free)))": "(:goal …) needs exactly one condition",
+    "(define (problem p) (:init (= hall hall)))": "unsupported feature: '=' in the init",
+    "(define (problem p) (:goal (= hall hall)))": "unsupported feature: '=' in the goal",
+    "(define (problem p) (:objects a - thing) (:init (in a hall) (at-robot a)))": "unknown predicate 'at-robot'",
+    "(define (problem p) (:domain robot) (:domain robot))": "a second section :domain",
+    "(define (problem p) (:domain))": "(:domain NAME) needs a name",
+    "(define (problem p) (:objects a - room) (:objects b - room))": "a second section :objects",
+    "(define (problem p) (:init (free)) (:init))": "a second section :init",
+    "(define (problem p) (:goal (free)) (:goal (and)))": "a second section :goal",
     "(define (problem p) (:metric minimize (total-cost)))": "unsupported feature: metrics",
 }
 
@@ -240,9 +273,41 @@ def test_broken_problems_say_what_and_where(text: str) -> None:
 
 
 def test_ground_actions_that_add_and_delete_one_atom_are_refused() -> None:
-    domain = parse_domain(DOMAIN.replace(" (not (= ?a ?b))", ""))
-    with pytest.raises(PddlError, match=r"action \(move r1 hall hall\) adds and deletes \(in r1 hall\)"):
+    domain = parse_domain(DOMAIN.replace(" (not (= ?a ?b))", ""), "d.pddl")
+    with pytest.raises(PddlError, match=r"^d\.pddl:8: action \(move r1 hall hall\) adds and deletes \(in r1 hall\)"):
         ground(domain, parse_problem(PROBLEM, domain))
+
+
+def test_negative_preconditions_over_what_varies_are_refused() -> None:
+    """`locked` is static in one problem; where problems differ in it, dropping the condition would be wrong."""
+    domain = parse_domain(DOMAIN, "d.pddl")
+    with pytest.raises(PddlError, match=r"^d\.pddl:8: .*negative precondition over 'locked', in which problems differ"):
+        ground(domain, parse_problem(PROBLEM, domain), varying=["locked"])
+
+
+def test_sections_come_in_any_order() -> None:
+    """Types after the predicates that use them, init before the objects."""
+    domain = parse_domain(DOMAIN)
+    lines = format_domain(domain).splitlines()
+    assert parse_domain("\n".join([lines[0], *lines[4:-1], lines[-1][:-1], *lines[1:4], ")"])) == domain
+    problem = parse_problem(PROBLEM, domain)
+    lines = format_problem(problem).splitlines()
+    assert parse_problem("\n".join([*lines[:2], lines[3], lines[2], lines[4]]), domain) == problem
+
+
+def test_variables_of_a_supertype_are_narrowed_but_objects_are_not() -> None:
+    text = DOMAIN.replace("?x - robot ?a - room", "?x - thing ?a - room").replace("(in ?t - thing", "(in ?t - robot")
+    domain = parse_domain(text)
+    with pytest.raises(PddlError, match="'b1' is a box, but 'in' wants a robot here"):
+        parse_problem(PROBLEM, domain)
+    with pytest.raises(PddlError, match="'r1' is a thing, but 'in' wants a robot here"):
+        parse_problem(PROBLEM.replace("r1 - robot", "r1 - thing"), domain)
+
+
+def test_deep_nesting_is_no_problem() -> None:
+    deep = "(and " * 5000 + "(p)" + ")" * 5000
+    domain = parse_domain(f"(define (domain d) (:predicates (p)) (:action a :precondition {deep} :effect {deep}))")
+    assert domain.schemas[0].pre == domain.schemas[0].add == (Literal("p"),)
 
 
 def test_a_goal_that_nothing_reaches_is_named() -> None:
@@ -280,6 +345,41 @@ def test_reachability_ignores_deletes_only() -> None:
     task = ground(domain, parse_problem("(define (problem x) (:domain d) (:init (p)) (:goal (q)))", domain))
     assert [action.name for action in task.model.actions] == ["a", "b"]
     assert task.model.atoms == ("p", "q")
+
+
+@st.composite
+def schemas_and_statics(draw: st.DrawFn) -> tuple[Schema, set[Literal]]:
+    """A schema over static binary predicates, `=` and constants, and facts for it."""
+    parameters = draw(st.lists(st.tuples(st.sampled_from(["?x", "?y", "?z"]), st.sampled_from(["s", "t", "object"])),
+                               max_size=3, unique_by=lambda p: p[0]))  # fmt: skip
+    terms = st.sampled_from([*(name for name, _ in parameters), "a", "b"])
+    literals = st.lists(st.builds(lambda p, x, y: Literal(p, (x, y)), st.sampled_from("pq="), terms, terms), max_size=3)
+    places = st.tuples(st.sampled_from("pq"), st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")))
+    facts = draw(st.sets(places.map(lambda place: Literal(*place)), max_size=16))
+    return Schema("go", tuple(parameters), tuple(draw(literals)), tuple(draw(literals)), (), ()), facts
+
+
+@settings(max_examples=500)
+@given(schemas_and_statics())
+def test_joined_instances_are_those_of_the_slow_reference(case: tuple[Schema, set[Literal]]) -> None:
+    schema, statics = case
+    domain = LiftedDomain("d", (("s", "object"), ("t", "s")), (), (), (schema,))
+    objects = {"a": "t", "b": "s", "c": "object", "d": "t"}
+    fast, slow = (list(f(schema, domain, objects, statics, ())) for f in (instantiate, instantiate_slowly))
+    assert len(fast) == len(slow)
+    assert {tuple(b.items()) for b in fast} == {tuple(b.items()) for b in slow}
+
+
+def test_grounding_follows_the_static_facts() -> None:
+    """A chain of 3,000 cells: the product of the parameters would be 9 million bindings."""
+    text = """(define (domain d) (:predicates (at ?c) (next ?c ?d))
+      (:action go :parameters (?c ?d) :precondition (and (at ?c) (next ?c ?d)) :effect (and (at ?d) (not (at ?c)))))"""
+    domain = parse_domain(text)
+    objects = {f"c{i}": "object" for i in range(3000)}
+    statics = {Literal("next", (f"c{i}", f"c{i + 1}")) for i in range(2999)}
+    start = time.perf_counter()
+    assert len(list(instantiate(domain.schemas[0], domain, objects, statics, {"at"}))) == 2999
+    assert time.perf_counter() - start < 2
 
 
 def test_instances_are_all_typed_combinations() -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +15,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from trace2strips import __version__
 from trace2strips.demo import run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
-from trace2strips.errors import TraceError, UserError
+from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, shorten
 from trace2strips.files import check_writable, writing_text
 from trace2strips.pddl import format_model, format_model_problem, with_file
 from trace2strips.strips import StripsModel
@@ -30,10 +31,12 @@ from trace2strips.traces import (
     compare_with,
     describe,
     find_contradictions,
+    unknown_starts,
     write_traces,
 )
 from trace2strips.traces import read_traces as read_trace_file
 from trace2strips.traces import sample as sample_traces
+from trace2strips.traces.checking import Contradiction
 from trace2strips.traces.formats import format_of
 
 app = typer.Typer(
@@ -42,7 +45,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-DEFAULT_SUFFIX = "goal"
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no remarks.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the output file.")]
@@ -80,7 +82,7 @@ def domains(names: Annotated[list[str] | None, typer.Argument(help="Which; all t
     for row in rows:
         keys = ("atoms", "actions", "ever_applicable", "states", "init_atoms", "goal_atoms")
         table.add_row(str(row["domain"]), *("?" if row[k] is None else f"{row[k]:,}" for k in keys))
-    Console().print(table)
+    plain_console().print(table)
 
 
 @app.command()
@@ -106,7 +108,8 @@ def sample(
     training = None if like is None else Dataset.load(like)
     with progress_bar("sampling", traces, quiet) as advance:
         dataset = sample_traces(source, settings, training, advance)
-    write_traces(dataset, out, force)
+    with progress_bar("writing", traces, quiet) as advance:
+        write_traces(dataset, out, force, advance)
     if not quiet:
         print(f"{len(dataset):,} traces, {len(dataset.tokens):,} positions, {len(dataset.vocabulary)} tokens: {out}")
 
@@ -117,19 +120,30 @@ def check(
     domain: Annotated[str | None, typer.Option(help="Check names and labels against this domain as well.")] = None,
     problem: ProblemOption = None,
     as_json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
-    """Statistics of a trace file, or what is wrong with it and where."""
+    """Statistics of a trace file, or what is wrong with it and where.
+
+    Contradictions (an action worked here and was refused there, after the same history) are counted.
+    They are no error: exit code 0, learning still works. Labels that disagree with --domain are one.
+    Traces that start in a named state are compared only in a .t2s, which says what holds in it.
+    """
+    if problem and domain is None:
+        raise PddlError("--problem needs --domain", hint="--domain DOMAIN.pddl --problem PROBLEM.pddl")
     model = None if domain is None else find_domain(domain, problem).model
-    dataset = read_trace_file(file, None if model is None else model_vocabulary(model))
+    with progress_bar("reading", size_of(file), quiet) as advance:
+        vocabulary = None if model is None else model_vocabulary(model)
+        dataset = read_trace_file(file, vocabulary, any_state=True, progress=advance)
     statistics = describe(dataset)
     contradictions = find_contradictions(dataset)
     if model is not None:
         check_against(dataset, model, file, str(domain))
     if as_json:
-        print(json.dumps(asdict(statistics) | {"contradictions": [asdict(c) for c in contradictions]}, indent=1))
+        found = [asdict(c) | lines_of(dataset, c) for c in contradictions]
+        print(json.dumps(asdict(statistics) | {"contradictions": found}, indent=1))
         return
     share = statistics.refused / statistics.positions if statistics.positions else 0.0
-    table = Table(title=str(file), show_header=False)
+    table = Table(title=Text(printable(str(file))), show_header=False)
     for key, value in (
         ("traces", f"{statistics.traces:,}"),
         ("different actions", f"{statistics.actions:,}"),
@@ -143,14 +157,37 @@ def check(
         ("never refused", listing(statistics.never_refused)),
         ("contradictions", f"{len(contradictions):,}"),
     ):
-        table.add_row(key, value)
-    console = Console()
+        table.add_row(key, Text(value))
+    console = plain_console()
     console.print(table)
     for item in contradictions[:3]:
-        places = f"worked in trace {item.worked[0] + 1}, refused in trace {item.refused[0] + 1}"
-        console.print(f"contradiction: {item.action} {places} after the same history", soft_wrap=True)
+        worked, refused = (place_of(dataset, file, trace) for trace, _ in (item.worked, item.refused))
+        name = printable(item.action)
+        console.print(
+            f"contradiction: {name} worked {worked}, refused {refused}, after the same history", soft_wrap=True
+        )
     if model is not None:
-        console.print(f"every label agrees with {domain}")
+        skipped = int(unknown_starts(dataset).sum())
+        if skipped and not quiet:
+            console.print(f"{skipped:,} traces not compared: the file does not say what holds in their named states")
+        which = "every label" if not skipped else "every other label"
+        console.print(f"{which} agrees with {domain}" if skipped < len(dataset) else "no label was compared")
+
+
+def place_of(dataset: Dataset, file: Path, trace: int) -> str:
+    return f"at {printable(str(file))}:{dataset.lines[trace]}" if dataset.lines else f"in trace {trace + 1}"
+
+
+def lines_of(dataset: Dataset, item: Contradiction) -> dict[str, int]:
+    if not dataset.lines:
+        return {}
+    return {"worked_line": dataset.lines[item.worked[0]], "refused_line": dataset.lines[item.refused[0]]}
+
+
+def size_of(file: Path) -> int:
+    with suppress(OSError):
+        return file.stat().st_size
+    return 0  # the reader will say what is wrong with it
 
 
 def model_vocabulary(model: StripsModel) -> Vocabulary:
@@ -165,12 +202,14 @@ def check_against(dataset: Dataset, model: StripsModel, file: Path, domain: str)
         raise TraceError(
             f"{found.count:,} labels disagree with {domain}: in trace {found.trace + 1}, {found.action!r} {said} "
             f"where the domain {right} it",
-            file=file, hint="is it the right domain, and are the initial states complete?",
+            file=file, line=dataset.lines[found.trace] if dataset.lines else None,
+            hint="is it the right domain, and are the initial states complete?",
         )  # fmt: skip
 
 
 def listing(names: tuple[str, ...]) -> str:
-    return f"{len(names)}" + (f": {', '.join(names[:5])}{' …' if len(names) > 5 else ''}" if names else "")
+    shown = ", ".join(shorten(printable(name)) for name in names[:5])
+    return f"{len(names)}" + (f": {shown}{' …' if len(names) > 5 else ''}" if names else "")
 
 
 @app.command()
@@ -182,26 +221,29 @@ def ground(
     force: ForceOption = False,
 ) -> None:
     """The hidden propositional model of a domain as PDDL that every planner accepts."""
+    targets = [check_writable(path, force) for path in (out, out_problem) if path is not None]
+    if len(set(targets)) < len(targets):
+        raise FileError("--out and --out-problem name one file", file=out, hint="name two")
     source = find_domain(domain, problem)
-    for path in (out, out_problem):
-        if path is not None:
-            check_writable(path, force)
     text = format_model(source.model)
+    problem_text = format_model_problem(source.first_problem()) if out_problem is not None else ""
+    with ExitStack() as stack:  # both files are renamed into place after both are written
+        for path, content in ((out, text), (out_problem, problem_text)):
+            if path is not None:
+                stack.enter_context(writing_text(path, force)).write(content)
     if out is None:
         print(text, end="")
-    else:
-        with writing_text(out, force) as stream:
-            stream.write(text)
-    if out_problem is not None:
-        chosen = source.problems(1)[0] if source.family.splits else source.task.problem
-        with writing_text(out_problem, force) as stream:
-            stream.write(format_model_problem(chosen))
 
 
 @app.command()
 def demo() -> None:
     """Sample a hidden blocksworld, show some traces and the hidden model, classify traces."""
     run_demo(Console())
+
+
+def plain_console() -> Console:
+    """Names are any text: none may be taken for rich's markup, an emoji or a number."""
+    return Console(markup=False, emoji=False, highlight=False)
 
 
 def print_version(wanted: bool) -> None:
@@ -231,6 +273,11 @@ def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int],
         yield lambda new: progress.advance(task, new)
 
 
+def discard_output() -> None:
+    """Python writes what is left in its buffer when it ends; it must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     """Entry point: whatever the user can get wrong becomes one line and exit code 2."""
     try:
@@ -240,14 +287,19 @@ def main() -> None:
         print(f"trace2strips: {error}", file=sys.stderr)
         code = 2
     except typer.TyperException as error:  # unknown option, missing argument, wrong type
-        print(f"trace2strips: {error.format_message()} (hint: trace2strips COMMAND --help)", file=sys.stderr)
+        if message := error.format_message():  # without any argument there is only the help, printed already
+            print(f"trace2strips: {UserError(message, hint='trace2strips COMMAND --help')}", file=sys.stderr)
         code = 2
     except (typer.Abort, KeyboardInterrupt):
         print("trace2strips: stopped", file=sys.stderr)
         code = 130
     except BrokenPipeError:  # `trace2strips … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         code = 0
+    except OSError as error:  # what no file of the user's explains: the output cannot be written
+        print(f"trace2strips: {UserError(error.strerror or str(error), file=error.filename)}", file=sys.stderr)
+        discard_output()
+        code = 2
     except MemoryError:
         print("trace2strips: not enough memory (hint: fewer or shorter traces)", file=sys.stderr)
         code = 2

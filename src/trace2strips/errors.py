@@ -31,9 +31,11 @@ class UserError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
+        """One line of bounded length that no terminal takes for a command, whatever words of the user it repeats."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        text = f"{place}: {self.message}" if place else self.message
-        return f"{text} (hint: {self.hint})" if self.hint else text
+        text = squeeze(printable(self.message), 300)
+        text = f"{squeeze(printable(place), 600)}: {text}" if place else text
+        return f"{text} (hint: {squeeze(printable(self.hint), 300)})" if self.hint else text
 
 
 class ModelError(UserError):
@@ -59,13 +61,23 @@ class FileError(UserError):
 def suggest(word: str, known: Iterable[str], noun: str) -> str:
     """A hint for a misspelt name: the nearest known one, or how to see them all."""
     names = list(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if len(word) <= 200 else []
     if near:
         return f"did you mean {near[0]!r}?"
-    shown = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+    shown = ", ".join(map(shorten, names[:6])) + (", …" if len(names) > 6 else "")
     return f"known {noun}: {shown}" if names else f"there are no {noun}"
 
 
 def shorten(text: str, width: int = 60) -> str:
     """Long user input cut to what fits on an error line."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def squeeze(text: str, width: int) -> str:
+    """Cut in the middle: of a sentence about a long word, both ends matter."""
+    return text if len(text) <= width else text[: width // 2] + "…" + text[-(width // 2 - 1) :]
+
+
+def printable(text: str) -> str:
+    """Line breaks, control characters and lone surrogates as Python writes them: \\n, \\x1b, \\ud800."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

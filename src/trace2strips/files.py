@@ -10,7 +10,7 @@ import io
 import os
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -51,15 +51,18 @@ def check_readable(path: Path) -> None:
 def read_text(path: Path) -> str:
     """A whole small text file, gzip or not."""
     check_readable(path)
-    with reading(path), open_binary(path) as stream:
-        return stream.read().decode("utf-8-sig")
+    with reading(path), path.open("rb") as file:
+        return unpacked(file).read().decode("utf-8-sig")
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of each line, gzip or not, one at a time: a log may be larger than the memory."""
+def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
+    """Number and text of each line, gzip or not, one at a time: a log may be larger than the memory.
+    `progress` is told how many bytes of the file are new.
+    """
     check_readable(path)
-    with reading(path), open_binary(path) as stream:
-        number = 0
+    with reading(path), path.open("rb") as file:
+        stream = unpacked(file)
+        number = told = 0
         while raw := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(raw) > MAX_LINE_BYTES:
@@ -70,35 +73,44 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             except UnicodeDecodeError:
                 raise FileError("not UTF-8 text", file=path, line=number, hint="is it a text file?") from None
             yield number, text.rstrip("\r\n")
+            if progress and number % 256 == 0:
+                progress(file.tell() - told)
+                told = file.tell()
 
 
-@contextmanager
-def open_binary(path: Path) -> Iterator[io.BufferedIOBase]:
+def unpacked(file: io.BufferedReader) -> io.BufferedIOBase:
     """The bytes of a file; gzip is recognised by its first two bytes, whatever the name says."""
-    with path.open("rb") as stream:
-        packed = stream.peek(2)[:2] == b"\x1f\x8b"
-        yield gzip.GzipFile(fileobj=stream, mode="rb") if packed else stream
+    packed = file.peek(2)[:2] == b"\x1f\x8b"
+    return gzip.GzipFile(fileobj=file, mode="rb") if packed else file
 
 
-def check_writable(path: Path, force: bool) -> None:
-    """Refuse before the work is done, not after it."""
-    if path.is_dir():
-        raise FileError("is a directory, not a file", file=path, hint="name a file in it")
-    if path.exists() and not force:
-        raise FileError("exists already", file=path, hint="--force overwrites it")
-    folder = path.parent
-    if not folder.is_dir():
-        raise FileError("its folder does not exist", file=path, hint=f"mkdir -p {folder}")
-    if not os.access(folder, os.W_OK):
-        raise FileError("no permission to write there", file=path, hint=f"chmod u+w {folder}")
+def check_writable(path: Path, force: bool) -> Path:
+    """Refuse before the work is done, not after it. Returns what will be written: a link's target, not the link."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise FileError("is a directory, not a file", file=path, hint="name a file in it")
+        there = os.path.lexists(target)
+        if there and not target.is_file():  # a pipe, a device, a link to itself: replacing it would destroy it
+            raise FileError("is not a regular file", file=path, hint="name another file")
+        if there and not force:
+            raise FileError("exists already", file=path, hint="--force overwrites it")
+        folder = target.parent
+        if not folder.is_dir():
+            raise FileError("its folder does not exist", file=path, hint=f"mkdir -p {folder}")
+        if not os.access(folder, os.W_OK):
+            raise FileError("no permission to write there", file=path, hint=f"chmod u+w {folder}")
+        return target
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=path) from None
 
 
 @contextmanager
 def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
     """Write beside, then rename: `path` is either the whole new file or what it was before."""
-    check_writable(path, force)
+    target = check_writable(path, force)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
     except OSError as error:
         raise FileError(error.strerror or str(error), file=path) from None
     part = Path(name)
@@ -108,7 +120,7 @@ def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
         umask = os.umask(0)
         os.umask(umask)
         part.chmod(0o666 & ~umask)  # mkstemp made it private
-        part.replace(path)
+        part.replace(target)
     except OSError as error:
         raise FileError(error.strerror or str(error), file=path, hint="is the disk full?") from None
     finally:
@@ -119,7 +131,7 @@ def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
 def writing_text(path: Path, force: bool = False) -> Iterator[io.TextIOBase]:
     """As `writing`, for text; compressed where the name ends in .gz (without a time stamp: same data, same bytes)."""
     with writing(path, force) as raw:
-        packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix == ".gz" else None
+        packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix.lower() == ".gz" else None
         text = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="\n")
         yield text
         text.flush()

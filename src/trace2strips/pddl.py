@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from trace2strips.errors import ModelError, PddlError, shorten, suggest
+from trace2strips.errors import PddlError, UserError, shorten, suggest
 from trace2strips.files import read_text
 from trace2strips.strips import StripsAction, StripsModel, StripsProblem
 
@@ -51,6 +52,12 @@ class Node:
             self.fail("expected a name, found a list")
         return self.value
 
+    def checked(self, variable: bool = False) -> Node:
+        """Itself, if it may name something: `:typing`, `=` and the like may not."""
+        if not NAME.match(self.word[variable:]):
+            self.fail(f"{shorten(self.word)!r} is no PDDL name", hint="letters, digits, '-' and '_'")
+        return self
+
     @property
     def head(self) -> str:
         """The first word of a list, '' where there is none."""
@@ -60,6 +67,7 @@ class Node:
         raise PddlError(message, file=self.file, line=self.line, column=self.column, hint=hint)
 
 
+NAME = re.compile(r"[a-z0-9_][a-z0-9_-]*\Z")  # also with a digit in front, as some benchmark files have it
 WORDS = re.compile(r"\s+|;[^\n]*|([()])|([^\s();]+)")
 
 
@@ -136,6 +144,11 @@ class Schema:
     negative_pre: tuple[Literal, ...]
     add: tuple[Literal, ...]
     delete: tuple[Literal, ...]
+    file: str | None = field(default=None, compare=False)  # where it was read, for errors that only grounding finds
+    line: int | None = field(default=None, compare=False)
+
+    def fail(self, message: str, hint: str) -> NoReturn:
+        raise PddlError(message, file=self.file, line=self.line, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -181,6 +194,7 @@ UNSUPPORTED_WORDS = {
     "increase": "numeric effects", "decrease": "numeric effects", "assign": "numeric effects",
     "probabilistic": "probabilistic effects",
 }  # fmt: skip
+NEGATED = {"and": "a negated conjunction (not (and …))", "not": "a double negation (not (not …))"}
 REQUIREMENTS = {":strips", ":typing", ":equality", ":negative-preconditions"}
 HINT_SUPPORTED = "supported: STRIPS with typing, constants, equality and negative static preconditions"
 
@@ -193,42 +207,31 @@ def read_problem(path: str | Path, domain: LiftedDomain) -> LiftedProblem:
     return parse_problem(read_text(Path(path)), domain, str(path))
 
 
+DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":action")
+PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal")
+
+
 def parse_domain(text: str, file: str | None = None) -> LiftedDomain:
-    name, sections = split_definition(parse_expression(text, file), "domain")
-    types: dict[str, str] = {}
-    constants: dict[str, str] = {}
+    name, sections = split_definition(parse_expression(text, file), "domain", DOMAIN_SECTIONS)
+    requirements = body_of(sections, ":requirements")
+    for node in requirements:
+        if node.word not in REQUIREMENTS:
+            node.fail(f"unsupported requirement {node.word}", hint=HINT_SUPPORTED)
+    typed = bool(sections[":types"]) or any(node.word == ":typing" for node in requirements)
+    types = read_types(body_of(sections, ":types"))
+    constants = read_objects(body_of(sections, ":constants"), types, {})
     predicates: dict[str, tuple[str, ...]] = {}
-    schema_nodes: list[Node] = []
-    typed = False
-    for section in sections:
-        body = section.items[1:]
-        match section.head:
-            case ":requirements":
-                for node in body:
-                    if node.word not in REQUIREMENTS:
-                        node.fail(f"unsupported requirement {node.word}", hint=HINT_SUPPORTED)
-                    typed = typed or node.word == ":typing"
-            case ":types":
-                typed = True
-                types = read_types(body)
-            case ":constants":
-                constants = read_objects(body, types, {})
-            case ":predicates":
-                for node in body:
-                    if not node.items:
-                        node.fail("a predicate needs a name")
-                    predicate = node.items[0].word
-                    if predicate in predicates:
-                        node.fail(f"predicate {predicate!r} is declared twice")
-                    predicates[predicate] = tuple(kind for _, kind in typed_list(node.items[1:], types, variables=True))
-            case ":action":
-                schema_nodes.append(section)
-            case other:
-                refuse_section(section, other)
+    for node in body_of(sections, ":predicates"):
+        if not node.items:
+            node.fail("a predicate needs a name")
+        predicate = node.items[0].checked().word
+        if predicate in predicates:
+            node.fail(f"predicate {predicate!r} is declared twice")
+        predicates[predicate] = tuple(kind for _, kind in typed_list(node.items[1:], types, variables=True))
     domain = LiftedDomain(name, tuple(types.items()), tuple(constants.items()), tuple(predicates.items()), (), typed)
-    changing = frozenset(word for node in schema_nodes for word in affected_predicates(node))
+    changing = frozenset(word for node in sections[":action"] for word in affected_predicates(node))
     schemas: dict[str, Schema] = {}
-    for node in schema_nodes:
+    for node in sections[":action"]:
         schema = read_schema(node, domain, changing)
         if schema.name in schemas:
             node.fail(f"action {schema.name!r} is declared twice")
@@ -237,42 +240,28 @@ def parse_domain(text: str, file: str | None = None) -> LiftedDomain:
 
 
 def parse_problem(text: str, domain: LiftedDomain, file: str | None = None) -> LiftedProblem:
-    name, sections = split_definition(parse_expression(text, file), "problem")
-    types = dict(domain.types)
-    domain_name = domain.name
-    objects: dict[str, str] = {}
-    init: tuple[Literal, ...] = ()
-    goal: tuple[Literal, ...] = ()
+    name, sections = split_definition(parse_expression(text, file), "problem", PROBLEM_SECTIONS)
+    for section in sections[":domain"]:
+        if len(section.items) != 2:
+            section.fail("(:domain NAME) needs a name")
+        if section.items[1].word != domain.name:
+            section.fail(f"the problem is for domain {section.items[1].word!r}, not for {domain.name!r}")
     known = dict(domain.constants)
-    for section in sections:
-        body = section.items[1:]
-        match section.head:
-            case ":domain":
-                domain_name = body[0].word if body else section.fail("(:domain NAME) needs a name")
-                if domain_name != domain.name:
-                    section.fail(f"the problem is for domain {domain_name!r}, not for {domain.name!r}")
-            case ":requirements":
-                pass
-            case ":objects":
-                objects = read_objects(body, types, known)
-                known |= objects
-            case ":init":
-                facts = [read_literal(node, domain, known) for node in body if not refuse_negative(node, "init")]
-                init = tuple(dict.fromkeys(facts))
-            case ":goal":
-                if len(body) != 1:
-                    section.fail("(:goal …) needs exactly one condition")
-                goal = tuple(
-                    read_literal(node, domain, known)
-                    for node in conjuncts(body[0])
-                    if not refuse_negative(node, "goal")
-                )
-            case other:
-                refuse_section(section, other)
-    return LiftedProblem(name, domain_name, tuple(objects.items()), init, tuple(dict.fromkeys(goal)))
+    objects = read_objects(body_of(sections, ":objects"), dict(domain.types), known)
+    known |= objects
+    init = [read_fact(node, domain, known, "init") for node in body_of(sections, ":init")]
+    goal: list[Literal] = []
+    for section in sections[":goal"]:
+        if len(section.items) != 2:
+            section.fail("(:goal …) needs exactly one condition")
+        goal = [read_fact(node, domain, known, "goal") for node in conjuncts(section.items[1])]
+    return LiftedProblem(
+        name, domain.name, tuple(objects.items()), tuple(dict.fromkeys(init)), tuple(dict.fromkeys(goal))
+    )
 
 
-def split_definition(whole: Node, kind: str) -> tuple[str, tuple[Node, ...]]:
+def split_definition(whole: Node, kind: str, known: Sequence[str]) -> tuple[str, dict[str, list[Node]]]:
+    """The name, and the sections by their heads: they may come in any order, but only actions more than once."""
     items = whole.items
     if len(items) < 2 or not items[1].is_list or len(items[1].items) != 2:
         whole.fail(f"expected (define ({kind} NAME) …)")
@@ -280,10 +269,21 @@ def split_definition(whole: Node, kind: str) -> tuple[str, tuple[Node, ...]]:
         items[1].fail(
             f"this file defines a {items[1].head or 'list'}, not a {kind}", hint=f"expected (define ({kind} …"
         )
+    sections: dict[str, list[Node]] = {head: [] for head in known}
     for section in items[2:]:
         if not section.head.startswith(":"):
             section.fail("expected a section such as (:predicates …)")
-    return items[1].items[1].word, items[2:]
+        if section.head not in known:
+            refuse_section(section, section.head)
+        if sections[section.head] and section.head != ":action":
+            first = sections[section.head][0].line
+            section.fail(f"a second section {section.head}", hint=f"the first stands on line {first}; join them")
+        sections[section.head].append(section)
+    return items[1].items[1].word, sections
+
+
+def body_of(sections: dict[str, list[Node]], head: str) -> tuple[Node, ...]:
+    return sections[head][0].items[1:] if sections[head] else ()
 
 
 def refuse_section(section: Node, head: str) -> NoReturn:
@@ -292,10 +292,12 @@ def refuse_section(section: Node, head: str) -> NoReturn:
     section.fail(f"unknown section {head}")
 
 
-def refuse_negative(node: Node, where: str) -> bool:
+def read_fact(node: Node, domain: LiftedDomain, objects: dict[str, str], where: str) -> Literal:
     if node.head == "not":
         node.fail(f"unsupported feature: a negative {where} atom", hint="list the true atoms only")
-    return False
+    if node.head == "=":
+        node.fail(f"unsupported feature: '=' in the {where}", hint="it may stand in preconditions only")
+    return read_literal(node, domain, objects)
 
 
 def typed_list(
@@ -314,7 +316,9 @@ def typed_list(
             kind = nodes[i + 1]
             if kind.is_list:
                 refuse_word(kind)
-            if not declaring and kind.word != OBJECT and kind.word not in types:
+            if declaring:
+                kind.checked()
+            elif kind.word != OBJECT and kind.word not in types:
                 kind.fail(f"unknown type {kind.word!r}", hint=suggest(kind.word, (OBJECT, *types), "types"))
             yield from ((name, kind.word) for name in waiting)
             waiting = []
@@ -322,7 +326,7 @@ def typed_list(
             continue
         if node.word.startswith("?") != variables:
             node.fail(f"expected a {'variable such as ?x' if variables else 'name'}, found {node.word!r}")
-        waiting.append(node)
+        waiting.append(node.checked(variables))
         i += 1
     yield from ((name, OBJECT) for name in waiting)
 
@@ -367,13 +371,15 @@ def refuse_word(node: Node) -> NoReturn:
 
 def conjuncts(node: Node) -> Iterator[Node]:
     """The parts of a condition or effect, nested `and`s and the empty list opened."""
-    if not node.is_list:
-        node.fail(f"expected a condition, found {node.word!r}")
-    if node.head == "and":
-        for item in node.items[1:]:
-            yield from conjuncts(item)
-    elif node.items:
-        yield node
+    waiting = [node]
+    while waiting:  # no recursion: a file may nest deeper than Python's stack
+        node = waiting.pop()
+        if not node.is_list:
+            node.fail(f"expected a condition, found {node.word!r}")
+        if node.head == "and":
+            waiting += reversed(node.items[1:])
+        elif node.items:
+            yield node
 
 
 def affected_predicates(action: Node) -> Iterator[str]:
@@ -386,7 +392,7 @@ def affected_predicates(action: Node) -> Iterator[str]:
 def read_schema(action: Node, domain: LiftedDomain, changing: frozenset[str]) -> Schema:
     if len(action.items) < 2:
         action.fail("an action needs a name")
-    name = action.items[1].word
+    name = action.items[1].checked().word
     parts: dict[str, Node] = {}
     for i in range(2, len(action.items), 2):
         keyword = action.items[i]
@@ -422,14 +428,18 @@ def read_schema(action: Node, domain: LiftedDomain, changing: frozenset[str]) ->
         if inner.head == "=":
             inner.fail("'=' cannot be an effect")
         (delete if is_negative else add).append(read_literal(inner, domain, terms))
-    unique = [tuple(dict.fromkeys(literals)) for literals in (pre, negative, add, delete)]
-    for literal in unique[2]:
-        if literal in unique[3]:
+    for literal in add:
+        if literal in delete:
             raise PddlError(
                 f"action {name!r} adds and deletes {literal}", file=action.file, line=action.line,
                 column=action.column, hint="planners disagree on what that means; drop one of the two",
             )  # fmt: skip
-    return Schema(name, tuple(parameters.items()), *unique)
+    pre_list, negative_list, add_list, delete_list = (
+        tuple(dict.fromkeys(literals)) for literals in (pre, negative, add, delete)
+    )
+    return Schema(
+        name, tuple(parameters.items()), pre_list, negative_list, add_list, delete_list, action.file, action.line
+    )
 
 
 def strip_not(node: Node) -> tuple[Node, bool]:
@@ -437,6 +447,8 @@ def strip_not(node: Node) -> tuple[Node, bool]:
         return node, False
     if len(node.items) != 2:
         node.fail("(not …) needs exactly one atom")
+    if node.items[1].head in NEGATED:
+        node.fail(f"unsupported feature: {NEGATED[node.items[1].head]}", hint=HINT_SUPPORTED)
     return node.items[1], True
 
 
@@ -446,7 +458,7 @@ def read_literal(node: Node, domain: LiftedDomain, terms: dict[str, str]) -> Lit
         refuse_word(node)
     predicate, arguments = node.head, node.items[1:]
     signatures = dict(domain.predicates)
-    if predicate == "=" and predicate not in signatures:
+    if predicate == "=":
         expected: tuple[str, ...] = (OBJECT, OBJECT)
     elif predicate not in signatures:
         node.fail(f"unknown predicate {predicate!r}", hint=suggest(predicate, signatures, "predicates"))
@@ -459,7 +471,9 @@ def read_literal(node: Node, domain: LiftedDomain, terms: dict[str, str]) -> Lit
         if word not in terms:
             noun = "variable" if word.startswith("?") else "object"
             argument.fail(f"unknown {noun} {word!r}", hint=suggest(word, terms, f"{noun}s"))
-        if not domain.is_a(terms[word], kind) and not domain.is_a(kind, terms[word]):
+        # a variable of a supertype is bound to what fits when grounding; an object is what it is
+        narrows = word.startswith("?") and domain.is_a(kind, terms[word])
+        if not domain.is_a(terms[word], kind) and not narrows:
             argument.fail(f"{word!r} is a {terms[word]}, but {predicate!r} wants a {kind} here")
     return Literal(predicate, tuple(argument.word for argument in arguments))
 
@@ -486,6 +500,13 @@ def ground(domain: LiftedDomain, problem: LiftedProblem, varying: Collection[str
     A predicate in `varying` stays in F although no action changes it: it differs between the problems of one domain.
     """
     fluent = domain.changing | set(varying)
+    for schema in domain.schemas:
+        for literal in schema.negative_pre:
+            if literal.predicate in varying:  # it is no static here, and F holds no negative preconditions
+                schema.fail(
+                    f"unsupported feature: negative precondition over {literal.predicate!r}, in which problems differ",
+                    hint=f"give all problems the same ({literal.predicate} …) atoms, or add a complementary predicate",
+                )
     objects = dict(domain.constants) | dict(problem.objects)
     static_facts = {fact for fact in problem.init if fact.predicate not in fluent}
     candidates = [
@@ -512,9 +533,9 @@ def ground(domain: LiftedDomain, problem: LiftedProblem, varying: Collection[str
         schema, binding = candidates[i]
         words = (schema.name, *binding.values())
         delete = fluents(schema.delete, binding) & reached
-        for literal in sorted(map(str, add[i] & delete)):
-            raise PddlError(
-                f"action ({' '.join(words)}) adds and deletes {literal}",
+        for both in sorted(map(str, add[i] & delete)):
+            schema.fail(
+                f"action ({' '.join(words)}) adds and deletes {both}",
                 hint="exclude such arguments, for example with (not (= ?x ?y))",
             )
         ground_actions.append(
@@ -545,33 +566,80 @@ def instantiate(
     statics: set[Literal],
     fluent: Collection[str],
 ) -> Iterator[dict[str, str]]:
-    """All bindings that fit types, `=` and the statics; each condition is tested as soon as it is bound."""
-    variables = [variable for variable, _ in schema.parameters]
-    choices = [[o for o, t in objects.items() if domain.is_a(t, kind)] for _, kind in schema.parameters]
-
-    def holds(literal: Literal) -> bool:
-        if literal.predicate == "=":
-            return literal.arguments[0] == literal.arguments[1]
-        return literal in statics
-
-    tests: list[list[tuple[Literal, bool]]] = [[] for _ in range(len(variables) + 1)]  # by the depth that binds them
+    """All bindings that fit types, `=` and the statics. Static preconditions are joined one after the other, so the
+    work follows the facts that there are, not all combinations of objects; other conditions are tested once bound.
+    """
+    fitting = {v: {o: None for o, t in objects.items() if domain.is_a(t, kind)} for v, kind in schema.parameters}
+    joins = [x for x in schema.pre if x.predicate not in fluent and x.predicate != "="]
+    facts: dict[str, list[tuple[str, ...]]] = {literal.predicate: [] for literal in joins}
+    for fact in sorted(statics, key=str):
+        if fact.predicate in facts:
+            facts[fact.predicate].append(fact.arguments)
+    # each step binds some variables: what is known → the values of the new ones
+    steps: list[tuple[tuple[str, ...], tuple[str, ...], dict[tuple[str, ...], list[tuple[str, ...]]]]] = []
+    depth_of: dict[str, int] = {}  # variable → the number of steps after which it is bound
+    while joins:
+        literal = min(
+            joins, key=lambda x: (len(set(x.arguments) & fitting.keys() - depth_of.keys()), len(facts[x.predicate]))
+        )
+        joins.remove(literal)
+        known = tuple(a for a in literal.arguments if a in depth_of)
+        new = tuple(dict.fromkeys(a for a in literal.arguments if a in fitting and a not in depth_of))
+        options: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for values in facts[literal.predicate]:
+            match = dict(zip(literal.arguments, values, strict=True))
+            if literal.bind(match).arguments == values and all(
+                value in fitting[a] if a in fitting else value == a for a, value in match.items()
+            ):
+                options.setdefault(tuple(match[a] for a in known), []).append(tuple(match[a] for a in new))
+        steps.append((known, new, options))
+        depth_of |= dict.fromkeys(new, len(steps))
+    for variable in [v for v in fitting if v not in depth_of]:
+        steps.append(((), (variable,), {(): [(name,) for name in fitting[variable]]}))
+        depth_of[variable] = len(steps)
+    tests: list[list[tuple[Literal, bool]]] = [[] for _ in range(len(steps) + 1)]
     for literals, wanted in ((schema.pre, True), (schema.negative_pre, False)):
         for literal in literals:
-            if literal.predicate not in fluent:
-                depth = max((variables.index(a) + 1 for a in literal.arguments if a in variables), default=0)
-                tests[depth].append((literal, wanted))
+            if literal.predicate == "=" or (literal.predicate not in fluent and not wanted):
+                tests[max((depth_of.get(a, 0) for a in literal.arguments), default=0)].append((literal, wanted))
+
+    def holds(literal: Literal) -> bool:
+        return literal.arguments[0] == literal.arguments[1] if literal.predicate == "=" else literal in statics
 
     def extend(depth: int, binding: dict[str, str]) -> Iterator[dict[str, str]]:
-        if all(holds(literal.bind(binding)) is wanted for literal, wanted in tests[depth]):
-            if depth == len(variables):
-                yield dict(binding)
-            else:
-                for name in choices[depth]:
-                    binding[variables[depth]] = name
-                    yield from extend(depth + 1, binding)
-                binding.pop(variables[depth], None)
+        if not all(holds(literal.bind(binding)) is wanted for literal, wanted in tests[depth]):
+            return
+        if depth == len(steps):
+            yield {variable: binding[variable] for variable in fitting}  # in the order of the parameters
+            return
+        known, new, options = steps[depth]
+        for values in options.get(tuple(binding[a] for a in known), ()):
+            yield from extend(depth + 1, binding | dict(zip(new, values, strict=True)))
 
     return extend(0, {})
+
+
+def instantiate_slowly(
+    schema: Schema,
+    domain: LiftedDomain,
+    objects: dict[str, str],
+    statics: set[Literal],
+    fluent: Collection[str],
+) -> Iterator[dict[str, str]]:
+    """All combinations of objects, each tested: what `instantiate` must find."""
+
+    def holds(literal: Literal) -> bool:
+        return literal.arguments[0] == literal.arguments[1] if literal.predicate == "=" else literal in statics
+
+    variables = [variable for variable, _ in schema.parameters]
+    for values in product(objects, repeat=len(variables)):
+        binding = dict(zip(variables, values, strict=True))
+        if (
+            all(domain.is_a(objects[binding[variable]], kind) for variable, kind in schema.parameters)
+            and all(holds(x.bind(binding)) for x in schema.pre if x.predicate not in fluent)
+            and not any(holds(x.bind(binding)) for x in schema.negative_pre)
+        ):
+            yield binding
 
 
 def reach(pre: Sequence[Collection[Fact]], add: Sequence[Collection[Fact]], reached: set[Fact]) -> list[int]:
@@ -596,10 +664,12 @@ def reach(pre: Sequence[Collection[Fact]], add: Sequence[Collection[Fact]], reac
 
 def unambiguous_names(groups: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """(on a b) → on_a_b; with as many underscores as keep all names different."""
-    joiner = "_"
-    while len({joiner.join(words) for words in groups}) < len(groups):
-        joiner += "_"
-    return {words: joiner.join(words) for words in groups}
+    longest = max((len(run) for words in groups for word in words for run in re.findall("_+", word)), default=0)
+    for joiner in ("_" * n for n in range(1, longest + 2)):
+        if len({joiner.join(words) for words in groups}) == len(groups):
+            return {words: joiner.join(words) for words in groups}
+    # (on a_ b) and (on a _b) collide for every joiner: write '_' inside a word as '_-', which no joiner looks like
+    return {words: "__".join(word.replace("_", "_-") for word in words) for words in groups}
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -717,10 +787,10 @@ def read_model_problem(path: str | Path, model: StripsModel) -> StripsProblem:
 
 
 def with_file(path: str | Path, read: Callable[[], Result]) -> Result:
-    """A model that contradicts itself is reported with the file it came from."""
+    """What is wrong with a file's content is reported with the file, also by those who never saw the file."""
     try:
         return read()
-    except (ModelError, PddlError) as error:
+    except UserError as error:
         error.file = error.file or str(path)
         raise
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Int
 
-from trace2strips.errors import DomainError
+from trace2strips.errors import DomainError, shorten
 from trace2strips.pddl import (
     GroundTask,
     LiftedDomain,
@@ -54,6 +54,7 @@ class Family(ABC):
     varying: ClassVar[frozenset[str]] = frozenset()  # predicates no action changes, but problems differ in
     goal_predicates: ClassVar[frozenset[str]]
     splits: ClassVar[bool] = True  # whether initial states are dealt to train, test and planning
+    given: ClassVar[LiftedProblem | None] = None  # the first problem file, without statics, where problems are files
 
     def __init__(self, *size: int) -> None:
         self.size = size
@@ -61,14 +62,17 @@ class Family(ABC):
     @classmethod
     def parse_size(cls, text: str) -> tuple[int, ...]:
         parts = text.split("x")
-        numbers = [int(part) for part in parts if part.isdecimal()]
+        # nine digits are too large already, and Python refuses to read thousands
+        numbers = [int(part.lstrip("0")[:9] or 0) for part in parts if part.isdecimal()]
         if len(numbers) != len(parts) or len(numbers) != len(cls.minimum):
             raise DomainError(f"{text!r} is no size of {cls.name}", hint=f"write {cls.name}:{cls.size_form}")
         if any(n < least for n, least in zip(numbers, cls.minimum, strict=True)):
             least = "x".join(map(str, cls.minimum))
             raise DomainError(f"{cls.name}:{text} is too small", hint=f"the smallest is {cls.name}:{least}")
         if max(numbers) > 100:
-            raise DomainError(f"{cls.name}:{text} is too large to ground", hint="at most 100 in each direction")
+            raise DomainError(
+                f"{cls.name}:{shorten(text)} is too large to ground", hint="at most 100 in each direction"
+            )
         return tuple(numbers)
 
     @abstractmethod
@@ -193,6 +197,17 @@ class Domain:
             StripsProblem(self.model, state_of(self.model, state), state_of(self.model, goal), f"{self.name}-{i}")
             for i, (state, goal) in enumerate(zip(states, goals, strict=True))
         ]
+
+    def first_problem(self) -> StripsProblem:
+        """One problem to show: that of the first problem file, or the first planning problem."""
+        given = self.family.given
+        if given is None:
+            return self.problems(1)[0]
+
+        def names(literals: tuple[Literal, ...]) -> frozenset[str]:
+            return frozenset(self.model.atoms[self.column(x.predicate, *x.arguments)] for x in literals)
+
+        return StripsProblem(self.model, names(given.init), names(given.goal), given.name)
 
     def lifted_problem(self, problem: StripsProblem) -> LiftedProblem:
         """The same problem over the lifted domain, statics and all, for planners and simulators that want it."""

@@ -152,6 +152,19 @@ def determinant(matrix: list[list[int]]) -> int:
     return rows[-1][-1] if rows else 1
 
 
+def open_doors_slowly(
+    doors: Int[np.ndarray, "doors 3"], order: Int[np.ndarray, "count doors"], free: Bool[np.ndarray, "count cells"]
+) -> None:
+    """Kruskal, with the parts as sets."""
+    for row, sequence in zip(free, order, strict=True):
+        part = {room: {room} for room in doors[:, :2].ravel().tolist()}
+        for one, other, door in doors[sequence].tolist():
+            if part[one] is not part[other]:
+                part[one] |= part[other]
+                part |= dict.fromkeys(part[other], part[one])
+                row[door] = True
+
+
 @compiled()
 def open_doors(doors, order, free):  # type: ignore[no-untyped-def]
     """Kruskal: open a door where it joins two parts that are not joined yet."""

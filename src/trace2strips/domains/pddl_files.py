@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from jaxtyping import Bool
 from trace2strips.domains.domain import Columns, Domain, Family
 from trace2strips.errors import PddlError
 from trace2strips.files import read_text
-from trace2strips.pddl import Literal, format_problem, ground, parse_domain, parse_problem, with_file
+from trace2strips.pddl import Literal, format_problem, goal_atom, ground, parse_domain, parse_problem, with_file
 
 
 class PddlFiles(Family):
@@ -35,24 +37,31 @@ class PddlFiles(Family):
                     f"its objects differ from those of {problem_paths[0]}", file=path,
                     hint="all problems of one domain must share their objects",
                 )  # fmt: skip
-        facts = [frozenset(problem.init) for problem in problems]
+        inits = [frozenset(problem.init) for problem in problems]
         # what differs between the problems is part of the state, even where no action changes it
-        self.varying = frozenset(x.predicate for some in facts for x in frozenset.union(*facts) - some)  # type: ignore[misc]
+        self.varying = frozenset(x.predicate for some in inits for x in frozenset.union(*inits) - some)  # type: ignore[misc]
         everything = tuple(dict.fromkeys(fact for problem in problems for fact in problem.init))
         goals = tuple(dict.fromkeys(fact for problem in problems for fact in problem.goal))
-        self.union = type(first)(first.name, first.domain, first.objects, everything, goals)
+        self.union = replace(first, init=everything, goal=goals)
         self.typed = domain.typed
-        with_file(problem_paths[0], lambda: ground(domain, self.union, self.varying))
         fluent = domain.changing | self.varying
-        self.inits = [[fact for fact in problem.init if fact.predicate in fluent] for problem in problems]
-        self.goals = [[fact for fact in problem.goal if fact.predicate in fluent] for problem in problems]
-        self.goal_predicates = frozenset(fact.predicate for goal in self.goals for fact in goal)  # type: ignore[misc]
+        task = ground(domain, replace(self.union, goal=()), self.varying)
+        facts = {Literal(words[0], words[1:]): atom for atom in task.model.atoms for words in [task.origin[atom]]}
+        for path, problem in zip(problem_paths, problems, strict=True):  # a goal out of reach is its own file's error
+            for fact in problem.goal:
+                with_file(path, partial(goal_atom, fact, facts, set(task.statics), fluent))
+        self.inits = [frozenset(fact for fact in problem.init if fact.predicate in fluent) for problem in problems]
+        self.goals = [frozenset(fact for fact in problem.goal if fact.predicate in fluent) for problem in problems]
+        self.given = replace(first, init=tuple(self.inits[0]), goal=tuple(self.goals[0]))  # type: ignore[misc]
 
     def problem(self) -> str:
         return format_problem(self.union, self.typed)
 
     def initial_atom(self, literal: Literal) -> bool:
         return any(literal in init for init in self.inits)
+
+    def goal_atom(self, literal: Literal) -> bool:
+        return any(literal in goal for goal in self.goals)
 
     def draw(self, rng: np.random.Generator, count: int, column: Columns) -> Bool[np.ndarray, "count atoms"]:
         states = self.rows(self.inits, column)
@@ -61,11 +70,14 @@ class PddlFiles(Family):
     def draw_goals(
         self, rng: np.random.Generator, init: Bool[np.ndarray, "count atoms"], column: Columns
     ) -> Bool[np.ndarray, "count atoms"]:
-        goals = {state.tobytes(): goal for state, goal in zip(
-            self.rows(self.inits, column), self.rows(self.goals, column), strict=True)}  # fmt: skip
-        return np.stack([goals[state.tobytes()] for state in init]) if len(init) else init.copy()
+        """A goal of a problem with this initial state; of several such problems, any."""
+        goals: dict[bytes, list[Bool[np.ndarray, " atoms"]]] = {}
+        for state, goal in zip(self.rows(self.inits, column), self.rows(self.goals, column), strict=True):
+            goals.setdefault(state.tobytes(), []).append(goal)
+        fitting = [goals[state.tobytes()] for state in init]
+        return np.stack([some[rng.integers(len(some))] for some in fitting]) if fitting else init.copy()
 
-    def rows(self, facts: Sequence[Sequence[Literal]], column: Columns) -> Bool[np.ndarray, "problems atoms"]:
+    def rows(self, facts: Sequence[frozenset[Literal]], column: Columns) -> Bool[np.ndarray, "problems atoms"]:
         rows = np.zeros((len(facts), len(column)), dtype=bool)
         for row, literals in zip(rows, facts, strict=True):
             row[[column(x.predicate, *x.arguments) for x in literals]] = True

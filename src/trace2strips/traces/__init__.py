@@ -3,7 +3,7 @@
 May import `errors`, `files`, `compilation`, `strips`, `pddl` and `domains`.
 """
 
-from trace2strips.traces.checking import compare_with, describe, find_contradictions
+from trace2strips.traces.checking import compare_with, describe, find_contradictions, unknown_starts
 from trace2strips.traces.dataset import Dataset, Trace
 from trace2strips.traces.formats import read_traces, write_traces
 from trace2strips.traces.sampling import SampleSettings, sample
@@ -20,5 +20,6 @@ __all__ = [
     "find_contradictions",
     "read_traces",
     "sample",
+    "unknown_starts",
     "write_traces",
 ]

@@ -18,7 +18,11 @@ from trace2strips.strips import Atom, State
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
 FORMAT = "trace2strips-dataset-1"
-ARRAYS = ("tokens", "inapplicable", "offsets")
+ARRAYS: dict[str, dict[str, type[np.generic]]] = {  # name → types in the file
+    "tokens": {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32},
+    "inapplicable": {"BOOL": np.bool_},
+    "offsets": {"I64": np.int64},
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Dataset:
     offsets: Int64[np.ndarray, " boundaries"]
     settings: Mapping[str, Any] = field(default_factory=dict)
     states: Mapping[str, State] = field(default_factory=dict)  # what the init-s actions stand for, where known
+    lines: Sequence[int] = ()  # of a text file: where each trace stands; not kept in a dataset file
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -111,6 +116,7 @@ class Dataset:
             np.array(tokens, dtype=token_type(vocabulary)),
             np.array(refused, dtype=bool),
             np.array(offsets, dtype=np.int64),
+            lines=lines,
         )
 
     def save(self, path: str | Path, force: bool = False) -> None:
@@ -136,25 +142,57 @@ class Dataset:
         try:
             header = json.loads(raw)
             meta = json.loads(header["__metadata__"][FORMAT])
-            fields = meta["vocabulary"].items()
-            vocabulary = Vocabulary(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields})  # type: ignore[arg-type]
-            states = {name: frozenset(state) for name, state in meta["states"].items()}
-            types = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "I64": np.int64, "BOOL": np.bool_}
-            arrays = {}
-            for name in ARRAYS:
+            vocabulary = read_vocabulary(meta["vocabulary"])
+            states = {name: frozenset(check_names(state)) for name, state in meta["states"].items()}
+            settings = dict(meta["settings"])
+            arrays: dict[str, Any] = {}
+            for name, types in ARRAYS.items():
                 start, end = header[name]["data_offsets"]
                 kind = np.dtype(types[header[name]["dtype"]])
                 if 8 + length + end > size:
-                    raise TraceError("the dataset file is cut off", file=path, hint="copy or sample it again")
+                    raise TraceError("the dataset file is cut off", hint="copy or sample it again")
                 shape = (end - start) // kind.itemsize
                 arrays[name] = (
                     np.memmap(path, mode="r", dtype=kind, offset=8 + length + start, shape=(shape,)).view(np.ndarray)
                     if shape
                     else np.empty(0, dtype=kind)
                 )
-        except (ValueError, KeyError, TypeError, AttributeError):
+            check_arrays(**arrays, tokens_known=len(vocabulary))
+        except TraceError as error:
+            error.file = str(path)
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise TraceError("not a trace2strips dataset", file=path, hint="'trace2strips sample' writes one") from None
-        return Dataset(vocabulary, **arrays, settings=meta["settings"], states=states)
+        return Dataset(vocabulary, **arrays, settings=settings, states=states)
+
+
+def check_arrays(tokens: np.ndarray, inapplicable: np.ndarray, offsets: np.ndarray, tokens_known: int) -> None:
+    """Compiled loops index with what a file says and look at no bounds, so it is looked at here, once."""
+    for broken, what in (
+        (len(offsets) < 2, "it has no trace"),
+        (len(tokens) != len(inapplicable), "as many labels as tokens are needed"),
+        (len(offsets) > 0 and (offsets[0], offsets[-1]) != (0, len(tokens)), "its offsets do not span its tokens"),
+        ((offsets[1:] < offsets[:-1]).any(), "its offsets decrease"),
+        (len(tokens) > 0 and tokens.max() >= tokens_known, "a token is not in its vocabulary"),
+        (inapplicable.view(np.uint8).max(initial=0) > 1, "a label is neither true nor false"),
+    ):
+        if broken:
+            raise TraceError(f"broken dataset: {what}", hint="copy or sample it again")
+
+
+def read_vocabulary(fields: Mapping[str, Any]) -> Vocabulary:
+    """From the header of a file; whatever is of the wrong type is a TypeError."""
+    has_init_false = fields["has_init_false"]
+    if not isinstance(has_init_false, bool):
+        raise TypeError
+    groups = {key: check_names(value) for key, value in fields.items() if key != "has_init_false"}
+    return Vocabulary(**groups, has_init_false=has_init_false)
+
+
+def check_names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise TypeError
+    return tuple(value)
 
 
 def encode(trace: Trace, vocabulary: Vocabulary) -> Iterator[tuple[int, bool]]:

@@ -6,22 +6,28 @@ states are drawn chunk by chunk, each chunk with a seed of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numba
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Int64, UInt, UInt64
 
 from trace2strips.compilation import compiled
 from trace2strips.domains import Domain
 from trace2strips.domains.domain import stable_seed
-from trace2strips.errors import DomainError
-from trace2strips.strips import StripsModel, pack, state_of, unpack
+from trace2strips.errors import DomainError, shorten
+from trace2strips.pddl import format_model
+from trace2strips.strips import State, StripsAction, StripsModel, pack, state_of, unpack
 from trace2strips.traces.dataset import Dataset, token_type
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
+MAX_STATES = 100_000
+TRIES = 8  # blind draws of an inapplicable action before those not tried yet are listed
 CHUNK = 4096  # traces made at a time: bounds the memory and moves the progress bar
+CHUNK_POSITIONS = 4096 * 1024  # domain actions made at a time; fewer traces where they are very long
 
 
 @dataclass(frozen=True)
@@ -50,13 +56,15 @@ class SampleSettings:
         if not 0 <= self.seed < 2**63:
             refuse(f"the seed {self.seed} is out of range", "0 to 2^63 - 1")
         if self.init != "atoms" and self.states < 1:
-            refuse(f"unknown encoding of initial states {self.init!r}", "atoms or states:N, for example states:50")
+            hint = f"atoms or states:N with N from 1 to {MAX_STATES}, for example states:50"
+            refuse(f"unknown encoding of initial states {shorten(self.init)!r}", hint)
 
     @property
     def states(self) -> int:
         """N of the init-state encoding, 0 for init-atoms."""
         kind, _, number = self.init.partition(":")
-        return int(number) if kind == "states" and number.isdecimal() else 0
+        valid = kind == "states" and number.isdecimal() and len(number) < 10 and int(number) <= MAX_STATES
+        return int(number) if valid else 0
 
 
 def build_vocabulary(domain: Domain, settings: SampleSettings) -> Vocabulary:
@@ -81,33 +89,59 @@ def sample(
     """Draw traces. Training sets lose the actions that were never applicable in them (partial grounding);
     a test set takes the vocabulary of its training set through `like`. `progress` is told how many traces are new.
     """
-    if like is not None:
-        check_like(like, domain, settings)
-    vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)
     states = domain.state_set(settings.states) if settings.states else None
+    names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
+    record = {"domain": domain.name, "model": fingerprint(domain.model), **asdict(settings)}
+    if like is not None:
+        check_like(like, record, names)
+    vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)
     parts = []
-    for start in range(0, settings.traces, CHUNK):
-        count = min(CHUNK, settings.traces - start)
-        parts.append(sample_chunk(domain, settings, vocabulary, states, start // CHUNK, count))
+    chunk = chunk_size(settings.max_length)
+    for start in range(0, settings.traces, chunk):
+        count = min(chunk, settings.traces - start)
+        parts.append(sample_chunk(domain, settings, vocabulary, states, start // chunk, count))
         if progress:
             progress(count)
     tokens, inapplicable, lengths = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     del parts
     offsets = np.zeros(settings.traces + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
-    record = {"domain": domain.name, **asdict(settings)}
     dataset = Dataset(vocabulary, tokens, inapplicable, offsets, record, names)
     return dataset if like is not None or settings.split == "test" else ground_partially(dataset)
 
 
-def check_like(like: Dataset, domain: Domain, settings: SampleSettings) -> None:
-    for key, ours in (("domain", domain.name), ("init", settings.init), ("suffix", settings.suffix)):
-        theirs = like.settings.get(key)
+def chunk_size(max_length: int) -> int:
+    """Depends on nothing else, so that a longer sample starts with the shorter one."""
+    return min(CHUNK, CHUNK_POSITIONS // max(max_length, 1))
+
+
+def fingerprint(model: StripsModel) -> str:
+    """A short hash of ⟨F, A⟩: two files of one name need not hold one model."""
+    return hashlib.sha256(format_model(model).encode()).hexdigest()[:16]
+
+
+def check_like(like: Dataset, record: Mapping[str, Any], states: Mapping[str, State]) -> None:
+    for key in ("domain", "init", "suffix", "model"):
+        theirs, ours = like.settings.get(key), record[key]
         if theirs != ours:
             raise DomainError(
-                f"the training set has {key} {theirs!r}, not {ours!r}", hint="sample both with the same options"
+                f"the training set has {key} {theirs!r}, not {ours!r}",
+                hint="sample both with the same options and files",
             )
+    if like.states != states:
+        raise DomainError(
+            "the training set's initial states are others", hint="sample both with the same problem files"
+        )
+
+
+def refuse_unsaid_atoms(initial: Bool[np.ndarray, "traces atoms"], domain: Domain, vocabulary: Vocabulary) -> None:
+    """An atom without an `init-p` would be true, but the trace could not say so."""
+    unsaid = set(np.flatnonzero(initial.any(axis=0)).tolist())
+    for number in sorted(unsaid - set(column_numbers(domain, vocabulary.init_atoms).tolist())):
+        raise DomainError(
+            f"the training set cannot tell that {domain.model.atoms[number]!r} holds at the start",
+            hint="sample both with the same problem files",
+        )
 
 
 def sample_chunk(
@@ -123,6 +157,7 @@ def sample_chunk(
     rng = np.random.default_rng([settings.seed, split, chunk])
     if states is None:
         initial = domain.draw_states(rng, count, settings.split)
+        refuse_unsaid_atoms(initial, domain, vocabulary)
     else:
         chosen = rng.integers(len(states), size=count)
         initial = states[chosen]
@@ -132,15 +167,9 @@ def sample_chunk(
     refusals = rng.random(count) < 0.5  # test split: does the last action fail?
 
     actions = StripsModel(domain.model.atoms, tuple(domain.model.action(name) for name in vocabulary.actions))
-    domain_tokens = np.empty((count, settings.max_length), dtype=token_type(vocabulary))
-    labels = np.empty((count, settings.max_length), dtype=np.bool_)
-    final = pack(initial)
-    walk = Walk.of(actions)
-    walk_traces(
-        walk.need_start, walk.need, walk.pre_count, walk.effect_start, walk.effect, walk.effect_value,
-        settings.split == "train", streams, refusals, final, lengths, domain_tokens, labels,
-    )  # fmt: skip
-    # `lengths` and `final` now hold what was really walked: a dead end cuts a trace short
+    domain_tokens, labels, final = walk_many(
+        actions, pack(initial), settings.split == "train", streams, refusals, lengths, token_type(vocabulary)
+    )
     if states is None:
         prefix = np.concatenate(
             [np.ones((count, 1), dtype=bool), initial[:, column_numbers(domain, vocabulary.init_atoms)]], axis=1
@@ -242,6 +271,113 @@ def starts(groups: list[list[int]] | list[list[tuple[int, bool]]]) -> Int64[np.n
     return np.cumsum([0, *map(len, groups)]).astype(np.int64)
 
 
+def walk_many(
+    model: StripsModel,
+    starts: UInt64[np.ndarray, "traces words"],
+    training: bool,
+    streams: UInt64[np.ndarray, " traces"],
+    refusals: Bool[np.ndarray, " traces"],
+    lengths: Int64[np.ndarray, " traces"],
+    kind: type[np.unsignedinteger[Any]],
+) -> tuple[UInt[np.ndarray, "traces length"], Bool[np.ndarray, "traces length"], UInt64[np.ndarray, "traces words"]]:
+    """`walk_slowly` for many traces: action numbers, labels, last states. `lengths` become what was really walked:
+    a dead end cuts a trace short.
+    """
+    shape = (len(lengths), int(lengths.max(initial=0)))
+    tokens, labels, final = np.empty(shape, dtype=kind), np.empty(shape, dtype=np.bool_), starts.copy()
+    walk = Walk.of(model)
+    walk_traces(
+        walk.need_start, walk.need, walk.pre_count, walk.effect_start, walk.effect, walk.effect_value,
+        training, streams, refusals, final, lengths, tokens, labels,
+    )  # fmt: skip
+    return tokens, labels, final
+
+
+def walk_slowly(
+    model: StripsModel, state: State, training: bool, refusal: bool, length: int, random: Callable[[], int]
+) -> tuple[list[int], list[bool], State]:
+    """One trace of `walk_traces`, word for word: action numbers, labels and the last state. `random` gives 64 bits."""
+    tokens: list[int] = []
+    labels: list[bool] = []
+    tried: set[tuple[State, int]] = set()
+    order = ActionOrder(model, state)
+    while len(tokens) < length:
+        refuse = random() >> 63 == 1 if training else refusal and len(tokens) == length - 1
+        applicable, others = order.split()
+        chosen = None
+        if (refuse or (training and not applicable)) and others:
+            for _ in range(TRIES):
+                candidate = others[below(random(), len(others))]
+                if (state, candidate) not in tried:
+                    chosen = candidate
+                    break
+            else:
+                fresh = [action for action in others if (state, action) not in tried]
+                chosen = fresh[below(random(), len(fresh))] if fresh else None
+        if chosen is None and applicable and (training or not refuse):
+            chosen = applicable[below(random(), len(applicable))]
+        if chosen is None:
+            break
+        action = model.actions[chosen]
+        tokens.append(chosen)
+        labels.append(not action.applicable(state))
+        if labels[-1]:
+            tried.add((state, chosen))
+        else:
+            state = order.apply(action, state)
+    return tokens, labels, state
+
+
+class ActionOrder:
+    """The list of `Walk`: applicable actions in front. Which of them stands where is part of what a seed means."""
+
+    def __init__(self, model: StripsModel, state: State) -> None:
+        self.model = model
+        self.order = list(range(len(model.actions)))
+        self.applicable = 0
+        for number, action in enumerate(model.actions):
+            if action.applicable(state):
+                self.move(number, forward=True)
+
+    def split(self) -> tuple[list[int], list[int]]:
+        return self.order[: self.applicable], self.order[self.applicable :]
+
+    def move(self, number: int, forward: bool) -> None:
+        """Across the border between applicable and not, by exchange with the action that stands there."""
+        self.applicable -= not forward
+        old = self.order.index(number)
+        self.order[old], self.order[self.applicable] = self.order[self.applicable], number
+        self.applicable += forward
+
+    def apply(self, action: StripsAction, state: State) -> State:
+        """Atom after atom, as the walk does it: the order of the exchanges depends on it."""
+        for atom in sorted(action.add | action.delete, key=self.model.atom_index.__getitem__):
+            after = state | {atom} if atom in action.add else state - {atom}
+            for number, other in enumerate(self.model.actions):
+                if other.applicable(after) != other.applicable(state):
+                    self.move(number, forward=other.applicable(after))
+            state = after
+        return state
+
+
+def splitmix(seed: int) -> Callable[[], int]:
+    """The random stream of one trace, 64 bits a call."""
+    state = seed
+
+    def draw() -> int:
+        nonlocal state
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    return draw
+
+
+def below(bits: int, bound: int) -> int:
+    return (bits >> 32) * bound >> 32
+
+
 @compiled()
 def next_random(stream, t):  # type: ignore[no-untyped-def]
     """splitmix64: 64 random bits from stream t."""
@@ -268,19 +404,34 @@ def swap_in(action, place, order, where):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def tried_here(action, t, position, states, tokens, labels):  # type: ignore[no-untyped-def]
-    """Was this action refused before in the very state that the walk is in now?"""
-    words = states.shape[1]
-    for j in range(position):
-        if labels[t, j] and tokens[t, j] == action:
+def hash_state(state):  # type: ignore[no-untyped-def]
+    value = np.uint64(0)
+    for w in range(len(state)):
+        value = (value ^ state[w]) * np.uint64(0xBF58476D1CE4E5B9)
+        value ^= value >> np.uint64(29)
+    return value
+
+
+@compiled()
+def find_refusal(action, t, position, key, table, states, tokens):  # type: ignore[no-untyped-def]
+    """The place in the hash table of this action's refusal in the state that the walk is in now (whose hash is `key`):
+    table[place] is the position where it was refused before, or -1.
+    """
+    mask = np.uint64(len(table) - 1)
+    value = (key ^ (np.uint64(action) + np.uint64(1))) * np.uint64(0x94D049BB133111EB)
+    place = (value ^ (value >> np.uint64(32))) & mask
+    while table[place] >= 0:
+        j = table[place]
+        if tokens[t, j] == action:
             same = True
-            for w in range(words):
+            for w in range(states.shape[1]):
                 if states[j, w] != states[position, w]:
                     same = False
                     break
             if same:
-                return True
-    return False
+                break
+        place = (place + np.uint64(1)) & mask
+    return place
 
 
 @compiled(parallel=True)
@@ -299,6 +450,10 @@ def walk_traces(  # type: ignore[no-untyped-def]
         where = np.empty(actions, dtype=np.int64)
         state = final[t]
         states = np.empty((lengths[t] + 1, words), dtype=np.uint64)
+        size = 2
+        while size < 2 * lengths[t]:  # at most half full, so that a search ends soon
+            size *= 2
+        table = np.full(size, -1, dtype=np.int32)
         applicable = 0
         for a in range(actions):
             missing[a] = pre_count[a]
@@ -322,7 +477,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
                 refuse = refusals[t] and position == lengths[t] - 1
             chosen = -1
             if (refuse or (training and applicable == 0)) and applicable < actions:
-                chosen = choose_refused(t, position, applicable, actions, order, streams, states, tokens, labels)
+                chosen = choose_refused(t, position, applicable, actions, order, streams, table, states, tokens)
             if chosen < 0 and applicable > 0 and (training or not refuse):
                 chosen = order[random_below(streams, t, applicable)]  # type: ignore[assignment]
             if chosen < 0:
@@ -356,16 +511,23 @@ def walk_traces(  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def choose_refused(t, position, applicable, actions, order, streams, states, tokens, labels):  # type: ignore[no-untyped-def]
-    """An inapplicable action that was not tried in this state yet, uniformly; -1 where there is none."""
-    for _ in range(8):
+def choose_refused(t, position, applicable, actions, order, streams, table, states, tokens):  # type: ignore[no-untyped-def]
+    """An inapplicable action that was not tried in this state yet, uniformly; -1 where there is none. It is noted."""
+    key = hash_state(states[position])
+    for _ in range(TRIES):
         candidate = order[applicable + random_below(streams, t, actions - applicable)]
-        if not tried_here(candidate, t, position, states, tokens, labels):
+        place = find_refusal(candidate, t, position, key, table, states, tokens)
+        if table[place] < 0:
+            table[place] = position
             return candidate
     fresh = np.empty(actions - applicable, dtype=np.int64)
     count = 0
     for k in range(applicable, actions):
-        if not tried_here(order[k], t, position, states, tokens, labels):
+        if table[find_refusal(order[k], t, position, key, table, states, tokens)] < 0:
             fresh[count] = order[k]
             count += 1
-    return fresh[random_below(streams, t, count)] if count else -1
+    if count == 0:
+        return -1
+    candidate = fresh[random_below(streams, t, count)]
+    table[find_refusal(candidate, t, position, key, table, states, tokens)] = position
+    return candidate

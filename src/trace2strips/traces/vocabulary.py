@@ -6,16 +6,20 @@ STRIPS actions like any other, so f_M and every network see one kind of token (`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import UInt8
 
 from trace2strips.errors import TraceError, suggest
 from trace2strips.strips import Atom, State, StripsAction, StripsModel
+
+SURROGATE = re.compile(r"[\ud800-\udfff]")  # what JSON can escape and UTF-8 cannot hold
 
 
 class Kind(IntEnum):
@@ -40,10 +44,25 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
+            self.refuse_clash()
+        for name in self.names:
+            if not name.isascii() and SURROGATE.search(name):
+                raise TraceError(f"{name!r} is no text: half of a surrogate pair", hint="names must be valid Unicode")
+
+    def refuse_clash(self) -> NoReturn:
+        twice = next(name for name in self.names if self.names.count(name) > 1)
+        nouns = {Kind.INIT_ATOM: "an initial atom", Kind.INIT_STATE: "an initial state", Kind.TEST_ATOM: "a final atom"}
+        first, second = [Kind(k) for k, name in zip(self.kinds.tolist(), self.names, strict=True) if name == twice][:2]
+        if first == second:
+            raise TraceError(f"the name {twice!r} is there twice", hint="names must differ")
+        if Kind.ACTION in (first, second):
             raise TraceError(
                 f"the action name {twice!r} is also that of a setup action", hint="rename the action or the atom"
             )
+        raise TraceError(
+            f"the setup action {twice!r} would stand for {nouns.get(first, 'no atom at all')} and for {nouns[second]}",
+            hint="rename one of the two",
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -89,9 +108,6 @@ class Vocabulary:
             known = [s for k, s in self.numbers if k == kind]
             raise TraceError(f"unknown {noun} {subject!r}", hint=suggest(subject, known, f"{noun}s"))
         return found
-
-    def numbers_of(self, kind: Kind, subjects: Iterable[str]) -> Int[np.ndarray, " subjects"]:
-        return np.array([self.number(kind, subject) for subject in subjects], dtype=np.int64)
 
     def extend(self, model: StripsModel, states: Mapping[str, State] | None = None) -> StripsModel:
         """The model over tokens: A extended by the setup actions, in the order of the token numbers."""
