@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,6 +22,8 @@ from trace2strips.demo import run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, shorten
 from trace2strips.files import check_writable, writing_text
+from trace2strips.learning import LearnSettings, RunLog, load_run, measure, open_run, save_run
+from trace2strips.learning import learn as learn_model
 from trace2strips.pddl import format_model, format_model_problem, with_file
 from trace2strips.strips import StripsModel
 from trace2strips.traces import (
@@ -38,6 +40,7 @@ from trace2strips.traces import read_traces as read_trace_file
 from trace2strips.traces import sample as sample_traces
 from trace2strips.traces.checking import Contradiction
 from trace2strips.traces.formats import format_of
+from trace2strips.training import Report
 
 app = typer.Typer(
     help="Learn STRIPS world models from sequences of actions that worked or did not.",
@@ -233,6 +236,94 @@ def ground(
                 stack.enter_context(writing_text(path, force)).write(content)
     if out is None:
         print(text, end="")
+
+
+@app.command()
+def learn(
+    traces: Annotated[Path, typer.Argument(help="Trace file or dataset to learn from.")],
+    out: Annotated[Path, typer.Option(help="Folder for the run; an unfinished one there goes on.")],
+    test: Annotated[Path | None, typer.Option(help="Trace file or dataset to test on.")] = None,
+    network: Annotated[str, typer.Option(help="strips: the STRIPS Transformer.")] = "strips",
+    form: Annotated[str, typer.Option(help="factored (ours) or attention (the paper's equations).")] = "factored",
+    heads: Annotated[int | None, typer.Option(help="At most so many atoms; default: as many as needed.")] = None,
+    preset: Annotated[str, typer.Option(help="fast (ours) or paper (the paper's values).")] = "fast",
+    seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="Training steps other than the preset's.")] = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Learn a STRIPS world model from traces; writes model.pddl, model.json, metrics.json and weights."""
+    settings = LearnSettings(network, form, heads, preset, seed, steps)
+    dataset = read_trace_file(traces)
+    testing = None if test is None else read_trace_file(test)
+    open_run(out, dataset, settings, force)
+    log = RunLog(out)
+    with training_bar(quiet) as show:
+
+        def watch(stage: str, report: Report) -> None:
+            log.write(stage, report)
+            show(stage, report)
+
+        learned = with_file(traces, lambda: learn_model(dataset, settings, None, out, watch))
+    log.close()
+    if testing is not None:
+        learned.metrics.update(with_file(str(test), lambda: measure(learned, testing)))
+    save_run(learned, out)
+    for warning in learned.metrics["warnings"]:
+        print(f"trace2strips: {warning}", file=sys.stderr)
+    if learned.metrics["contradictions"]:
+        first = learned.metrics["first_contradiction"]
+        where = f"{first['action']} worked in trace {first['worked'][0] + 1}, refused in {first['refused'][0] + 1}"
+        count = learned.metrics["contradictions"]
+        print(f"trace2strips: {count} contradictions in the labels, for example {where}", file=sys.stderr)
+    if not quiet:
+        show_metrics(out, learned.metrics)
+
+
+def show_metrics(out: Path, metrics: dict[str, Any]) -> None:
+    for split, traces in (("train", "traces"), ("test", "test_traces")):
+        if f"{split}_accuracy" in metrics:
+            wrong = f"{metrics[f'{split}_errors']} of {metrics[traces]:,} wrong"
+            print(f"{split} accuracy {metrics[f'{split}_accuracy']:.5f} ({wrong})")
+    print(
+        f"{metrics['atoms']} atoms ({metrics['invented_atoms']} invented), {metrics['preconditions']} preconditions, "
+        f"{metrics['effects']} effects, {metrics['train_seconds']:.1f} s: {out / 'model.pddl'}"
+    )
+
+
+@app.command()
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    test: Annotated[Path | None, typer.Option(help="Trace file or dataset; default: what was measured.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Trace accuracy of a learned model."""
+    learned = load_run(run)
+    metrics = dict(learned.metrics)
+    if test is not None:
+        dataset = read_trace_file(test)
+        metrics |= with_file(test, lambda: measure(learned, dataset))
+    if as_json:
+        print(json.dumps(metrics, indent=1))
+    else:
+        show_metrics(run, metrics)
+
+
+@contextmanager
+def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
+    """Steps, accuracy and time left, on the terminal only."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
+        console=console, disable=quiet or not console.is_terminal, transient=True,
+    ) as progress:  # fmt: skip
+        task = progress.add_task("training", total=None, note="")
+
+        def show(stage: str, report: Report) -> None:
+            note = f"step {report.step:,}, loss {report.loss:.2g}, accuracy {max(report.best, 0):.4f}"
+            progress.update(task, description=stage, total=report.steps, completed=report.step, note=note)
+
+        yield show
 
 
 @app.command()

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import sqrt
 
 import numba
 import numpy as np
@@ -169,12 +170,15 @@ FORBIDS = 10
 
 @compiled(parallel=True)
 def count_changes(  # type: ignore[no-untyped-def]
-    rows, row_start, initially_false, trace, depth, occurrence, wanted, effect, errors, change
+    rows, row_start, initially_false, trace, depth, occurrence, wanted, effect, forbids, errors, change, decides
 ):
-    """errors: demands that the head breaks. change[c, r, e]: by how much that grows if row r came to have effect e."""
+    """errors: demands that the head breaks. change[c, r, e]: by how much that grows if row r came to have effect e.
+    decides[c, r]: how many demands row r decides.
+    """
     for chunk in numba.prange(CHUNKS):
         errors[chunk] = 0
         change[chunk] = 0
+        decides[chunk] = 0
         seen = np.full(len(effect), -1, dtype=np.int64)
         for i in range(chunk, len(occurrence), CHUNKS):
             o = occurrence[i]
@@ -190,7 +194,7 @@ def count_changes(  # type: ignore[no-untyped-def]
                 now = effect[decider] == 2
             else:
                 now = initially_false[t] == 1
-            weight = np.int64(1) if want else np.int64(FORBIDS)
+            weight = np.int64(1) if want else np.int64(forbids)
             wrong = weight * np.int64(now != want)
             errors[chunk] += wrong
             for j in range(at + 1, begin + depth[o]):  # rows that leave the head alone, after the decider
@@ -200,6 +204,7 @@ def count_changes(  # type: ignore[no-untyped-def]
                     change[chunk, r, 1] += weight * np.int64(want) - wrong
                     change[chunk, r, 2] += weight * np.int64(not want) - wrong
             if decider >= 0:
+                decides[chunk, decider] += 1
                 other = 3 - effect[decider]
                 change[chunk, decider, other] += weight - 2 * wrong
                 at -= 1
@@ -212,28 +217,46 @@ def count_changes(  # type: ignore[no-untyped-def]
 class Fit:
     """The effects of one head, with the demands that they should meet."""
 
-    def __init__(self, histories: Histories, demands: Demands, start: int, effect: UInt8[np.ndarray, " rows"]) -> None:
+    def __init__(
+        self,
+        histories: Histories,
+        demands: Demands,
+        start: int,
+        effect: UInt8[np.ndarray, " rows"],
+        noise: float = 0.0,
+    ) -> None:
         self.histories = histories
+        self.noise = noise
         self.demands = demands
         self.initially_false = np.ascontiguousarray(histories.initially_false[:, start])
         self.effect = effect.copy()
         self.free_rows = histories.layout.actions  # rows behind these are `init-s`: they add or delete, always
         self.errors = 0
         self.change = np.zeros((len(effect), 3), dtype=np.int64)
+        self.decides = np.zeros(len(effect), dtype=np.int64)
         self.count()
 
     def count(self) -> int:
         errors = np.zeros(CHUNKS, dtype=np.int64)
         change = np.zeros((CHUNKS, len(self.effect), 3), dtype=np.int64)
+        decides = np.zeros((CHUNKS, len(self.effect)), dtype=np.int64)
         h, d = self.histories, self.demands
+        forbids = 1 if self.noise else FORBIDS
         count_changes(
             h.rows, h.row_start, self.initially_false, h.trace, h.depth, d.occurrence, d.wanted, self.effect,
-            errors, change,
+            forbids, errors, change, decides,
         )  # fmt: skip
         self.errors = int(errors.sum())
         self.change = change.sum(axis=0)
         self.change[self.free_rows :, NONE] = np.iinfo(np.int64).max // 2
+        self.decides = decides.sum(axis=0)
         return self.errors
+
+    @property
+    def done(self) -> bool:
+        """No error but what noisy labels explain: none at all where there is no noise."""
+        expected = self.noise * len(self.demands.wanted)
+        return self.errors <= 2 * expected + 3 * sqrt(expected)
 
     def descend(self, rounds: int = 40) -> int:
         """Take the changes that help: all of them at once where that is best, else the best one."""
@@ -258,14 +281,19 @@ class Fit:
         return self.errors
 
     def simplify(self) -> int:
-        """Drop every effect whose loss costs nothing: many at a time, in halves where they hang together."""
+        """Drop every effect whose loss costs nothing (or no more than noise would): many at a time, in halves where
+        they hang together.
+        """
 
-        def drop(rows: np.ndarray) -> None:
+        def cost(rows: Int64[np.ndarray, " rows"]) -> float:
+            return 3 * self.noise * float(self.decides[rows].sum())
+
+        def drop(rows: Int64[np.ndarray, " rows"]) -> None:
             if not len(rows):
                 return
-            before, kept = self.errors, self.effect.copy()
+            most, kept = self.errors + cost(rows), self.effect.copy()
             self.effect[rows] = NONE
-            if self.count() > before:
+            if self.count() > most:
                 self.effect = kept
                 self.count()
                 if len(rows) > 1:
@@ -274,8 +302,7 @@ class Fit:
                     drop(rows[half:])
 
         affecting = np.flatnonzero(self.effect[: self.free_rows] != NONE)
-        cheap = affecting[self.change[affecting, NONE] <= 0]
-        drop(cheap)
+        drop(affecting[self.change[affecting, NONE] <= 3 * self.noise * self.decides[affecting]])
         return self.errors
 
 
@@ -410,12 +437,12 @@ def cover(
     states: UInt64[np.ndarray, "states words"],
     asker: int,
     rank: Int64[np.ndarray, " heads"],
-    tolerance: float = 0.0,
+    noise: float = 0.0,
 ) -> Cover:
     """Greedy set cover of the refusals by safe heads, then what proves needless is dropped. Ties go to lower ranks.
 
-    With `tolerance` > 0 (noisy labels) a head may be deleted in that share of the cases in which the action worked,
-    and a head must explain more refusals than it forbids successes.
+    A head is safe if it was never deleted when the action worked; with noisy labels, if it explains more than twice as
+    many refusals as it forbids successes.
     """
     heads = len(rank)
     occurrences = histories.occurrences(asker)
@@ -423,41 +450,45 @@ def cover(
     index = histories.states(occurrences)
     worked, failed = index[~refused], index[refused]
     broken = head_counts(states, worked)[:heads]
-    safe = broken <= tolerance * max(1, len(worked))
     chosen: list[int] = []
     left = np.arange(len(failed))
     order = np.argsort(rank, kind="stable")
     while len(left):
-        explained = np.where(safe, head_counts(states, failed[left])[:heads] - broken, 0)
+        explained = head_counts(states, failed[left])[:heads]
+        explained[chosen] = 0
+        safe = explained > 2 * broken + 3 * sqrt(noise * len(index)) if noise else broken == 0
+        explained = np.where(safe, explained - broken, 0)
         best = int(order[explained[order].argmax()])
-        if explained[best] <= tolerance * len(failed):
+        if explained[best] <= 0:
             break
         chosen.append(best)
-        safe[best] = False
         left = left[~is_deleted(states, failed[left], best)]
     unexplained = occurrences[refused][left]
     explains = {head: is_deleted(states, failed, head) for head in chosen}
     everything = np.logical_or.reduce([*explains.values(), np.zeros(len(failed), dtype=bool)])
     for head in sorted(chosen, key=lambda h: (int(explains[h].sum()), -rank[h])):
         rest = [explains[other] for other in chosen if other != head]
-        if (np.logical_or.reduce([*rest, np.zeros(len(failed), dtype=bool)]) == everything).all():
+        lost = (everything & ~np.logical_or.reduce([*rest, np.zeros(len(failed), dtype=bool)])).sum()
+        if lost <= (2 * broken[head] if noise else 0):
             chosen.remove(head)
+    expected = noise * len(index)
+    if len(unexplained) <= 1.5 * expected + 3 * sqrt(expected):
+        unexplained = unexplained[:0]
     return Cover(tuple(chosen), unexplained)
 
 
 def demands_on(
     histories: Histories, states: UInt64[np.ndarray, "states words"], heads: Heads, head: int, askers: Iterable[int]
 ) -> Demands:
-    """True where an asker worked, deleted where it was refused and no other of its preconditions says why."""
+    """True where an asker worked, deleted where it was refused, unless another of its preconditions decides it."""
     parts = []
     width = states.shape[1] * 64
     for asker in askers:
         mine = histories.occurrences(asker)
         refused = histories.refused[mine]
-        failed = mine[refused]
         others = bit_rows(np.isin(np.arange(width), [h for h in heads.pre[asker] if h != head])[None], states.shape[1])
-        alone = ~(states[histories.states(failed)] & others).any(axis=1)
-        parts.append(asked(mine[~refused], failed[alone]))
+        alone = ~(states[histories.states(mine)] & others).any(axis=1)  # no other precondition decides it
+        parts.append(asked(mine[~refused & alone], mine[refused & alone]))
     return join_demands(parts)
 
 
@@ -487,16 +518,18 @@ class Completion:
         self.histories = Histories.of(dataset, layout)
         self.aligned = len(layout.aligned)
         self.tested = np.diff(self.histories.occurrence_start)[layout.actions :] > 0
+        self.noise = 0.0  # the share of labels that contradict the rest
+        self.over_limit = 0  # atoms that were needed beyond the limit
 
-    def run(self, theta: Theta, rounds: int = 5) -> Heads:
+    def run(self, theta: Theta, limit: int | None = None, rounds: int = 5) -> Heads:
+        """Complete binarised parameters; at most `limit` heads."""
         layout = self.layout
+        self.noise, self.over_limit = 0.0, 0
         guess = effects_of(theta, layout)
         heads = Heads(guess[:, : self.aligned].copy(), np.arange(self.aligned))
         heads.pre = [set() for _ in range(layout.actions)] + [{h} for h in range(self.aligned)]
         known = self.tested.copy()  # heads whose effects are settled
-        for head in np.flatnonzero(self.tested):
-            demands = asked(*self.by_label(layout.actions + int(head)))
-            heads.effects[:, head] = self.fit(demands, int(head), [guess[:, head]]).effect
+        self.fit_tested(heads, guess)
         heads.effects[:, ~known] = untouched(layout)[:, None]
         private = {int(owner): guess[:, self.aligned + i] for i, owner in enumerate(layout.owner) if owner >= 0}
         for _ in range(rounds):
@@ -510,10 +543,35 @@ class Completion:
                 if atom.start < self.aligned:
                     heads.effects[:, atom.start] = atom.effect
                     known[atom.start] = True
-                else:
+                elif limit is None or heads.effects.shape[1] < limit:
                     heads.append(atom.effect, atom.start)
+                else:
+                    self.over_limit += 1
+            if self.over_limit:
+                break
         self.choose_preconditions(heads)
-        return self.simplify(heads)
+        self.simplify(heads)
+        self.choose_preconditions(heads)
+        return heads
+
+    def fit_tested(self, heads: Heads, guess: UInt8[np.ndarray, "rows heads"]) -> None:
+        """The effects of the heads whose final values are told; what stays wrong there says how noisy labels are."""
+        wrong = total = 0
+        fits: list[tuple[int, Fit]] = []
+        for head in np.flatnonzero(self.tested).tolist():
+            demands = asked(*self.by_label(self.layout.actions + head))
+            fit = self.fit(demands, head, [guess[:, head]])
+            if fit.errors:
+                fit = Fit(self.histories, demands, head, fit.effect, noise=1e-9)  # count errors, unweighted
+                fit.descend()
+            wrong, total = wrong + fit.errors, total + len(demands.wanted)
+            fits.append((head, fit))
+        self.noise = wrong / total if total else 0.0
+        for head, fit in fits:
+            if self.noise:
+                fit.noise = self.noise
+                fit.simplify()
+            heads.effects[:, head] = fit.effect
 
     def by_label(self, asker: int) -> tuple[Int64[np.ndarray, " w"], Int64[np.ndarray, " r"]]:
         mine = self.histories.occurrences(asker)
@@ -521,15 +579,18 @@ class Completion:
         return mine[~refused], mine[refused]
 
     def fit(self, demands: Demands, start: int, guesses: list[UInt8[np.ndarray, " rows"]], simple: bool = True) -> Fit:
-        """The best of several beginnings: `sparse`, the guesses in order, `purity`; the first without errors is taken."""
+        """The best of several beginnings: `sparse`, the guesses in order, `purity`; the first that is done is taken."""
         best: Fit | None = None
-        for guess in (sparse, *guesses, purity):
-            effect = guess(self.histories, demands) if callable(guess) else guess
-            fit = Fit(self.histories, demands, start, effect)
+        for beginning in ("sparse", *range(len(guesses)), "purity"):
+            if isinstance(beginning, int):
+                effect = guesses[beginning]
+            else:
+                effect = (sparse if beginning == "sparse" else purity)(self.histories, demands)
+            fit = Fit(self.histories, demands, start, effect, self.noise)
             fit.descend()
             if best is None or fit.errors < best.errors:
                 best = fit
-            if best.errors == 0:
+            if best.done:
                 break
         assert best is not None
         if simple:
@@ -542,7 +603,7 @@ class Completion:
         unexplained = {}
         rank = self.rank(heads)
         for action in range(self.layout.actions):
-            found = cover(self.histories, states, action, rank)
+            found = cover(self.histories, states, action, rank, self.noise)
             heads.pre[action] = set(found.pre)
             if len(found.unexplained):
                 unexplained[action] = found.unexplained
@@ -574,29 +635,30 @@ class Completion:
         signs = {action: pure(evidence(self.histories, demands)) for action, demands in asks.items()}
         complete: list[Atom] = []
         partial: list[Atom] = []
-        left: list[int] = []
         for group in self.groups(asks, signs, known, 1):
-            atom, errors = self.try_atom(group, asks, known, guess, private)
-            if errors == 0:
+            atom, done = self.try_atom(group, asks, known, guess, private)
+            if done:
                 complete.append(atom)
                 continue
-            for action in group if len(group) > 1 else []:
-                atom, errors = self.try_atom([action], asks, known, guess, private)
-                (complete if errors == 0 else partial).append(atom)
-            if len(group) == 1:
-                partial.append(atom)
+            for action in group:  # not one atom: let it grow from one action after the other
+                atom, done = self.try_atom([action], asks, known, guess, private)
+                if not done:
+                    partial.append(atom)
+                elif not any(self.join(other, atom) for other in complete if other.askers[0] in group):
+                    complete.append(atom)
         left = [asker for atom in partial for asker in atom.askers]
         for group in self.groups({a: asks[a] for a in left}, signs, known, 0):
             if len(group) > 1:
-                atom, errors = self.try_atom(group, asks, known, guess, private)
-                if errors == 0:
+                atom, done = self.try_atom(group, asks, known, guess, private)
+                if done:
                     complete.append(atom)
         return complete or [atom for atom in partial if self.helps(atom)]
 
     def helps(self, atom: Atom) -> bool:
         """A partial atom is of use if it forbids no success and explains some refusal."""
-        fit = Fit(self.histories, atom.demands, atom.start, atom.effect)
-        return fit.errors < min(FORBIDS, int(atom.demands.wanted.sum()))
+        fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise)
+        refusals = int(atom.demands.wanted.sum())
+        return fit.errors < (refusals // 2 if self.noise else min(FORBIDS, refusals))
 
     def groups(
         self,
@@ -629,19 +691,20 @@ class Completion:
         known: Bool[np.ndarray, " aligned"],
         guess: UInt8[np.ndarray, "rows heads"],
         private: dict[int, UInt8[np.ndarray, " rows"]],
-    ) -> tuple[Atom, int]:
-        """The best atom for a group of actions, and the errors that it leaves."""
+    ) -> tuple[Atom, bool]:
+        """The best atom for a group of actions, and whether it explains all that they ask."""
         demands = join_demands([asks[action] for action in group])
-        best: tuple[Atom, int] | None = None
+        best: Fit | None = None
+        best_start = self.aligned
         for start in self.starts(demands, known):
             guesses = [guess[:, start]] if start < self.aligned else [private[a] for a in group[:1] if a in private]
             fit = self.fit(demands, start, guesses, simple=False)
-            if best is None or fit.errors < best[1]:
-                best = Atom(fit.effect, start, list(group), demands), fit.errors
-            if fit.errors == 0:
+            if best is None or fit.errors < best.errors:
+                best, best_start = fit, start
+            if fit.done:
                 break
         assert best is not None
-        return best
+        return Atom(best.effect, best_start, list(group), demands), best.done
 
     def starts(self, demands: Demands, known: Bool[np.ndarray, " aligned"]) -> list[int]:
         """Where an atom may start: as an aligned atom whose effects are not settled yet, or false. Those first that
@@ -674,24 +737,26 @@ class Completion:
             if not any(self.join(other, atom) for _, other in near):
                 invented.append(atom)
         for atom in (*shared, *invented):
-            fit = Fit(self.histories, atom.demands, atom.start, atom.effect)
+            fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise)
             fit.simplify()
             atom.effect = fit.effect
         return [*shared, *invented]
 
     def join(self, atom: Atom, other: Atom) -> bool:
         """Make `atom` meet the demands on `other` too, if it can."""
-        if Fit(self.histories, other.demands, atom.start, atom.effect).errors > 0:
+        if atom.start != other.start:
+            return False
+        if not Fit(self.histories, other.demands, atom.start, atom.effect, self.noise).done:
             joint = self.fit(join_demands([atom.demands, other.demands]), atom.start, [atom.effect], simple=False)
-            if joint.errors > 0:
+            if not joint.done:
                 return False
             atom.effect = joint.effect
         atom.askers += other.askers
         atom.demands = join_demands([atom.demands, other.demands])
         return True
 
-    def simplify(self, heads: Heads) -> Heads:
-        """Drop what no label needs: heads nobody asks, then effects, head by head, each against the current others."""
+    def simplify(self, heads: Heads, improve: bool = True) -> None:
+        """Drop what no label needs: effects, head by head, each against the current others."""
         for head in range(heads.effects.shape[1]):
             askers = [asker for asker, pre in enumerate(heads.pre) if head in pre and self.asks(asker)]
             if not askers:
@@ -699,11 +764,29 @@ class Completion:
                 continue
             states = deleted_states(self.histories, heads)
             demands = demands_on(self.histories, states, heads, head, askers)
-            fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head))
-            fit.descend()
+            fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head), self.noise)
+            if improve:
+                fit.descend()
             fit.simplify()
             heads.effects[:, head] = fit.effect
-        self.choose_preconditions(heads)
+
+    def prune(self, heads: Heads) -> Heads:
+        """For a model that is not completed: drop preconditions, then effects, while no training error is added."""
+        states = deleted_states(self.histories, heads)
+        for action in range(self.layout.actions):
+            occurrences = self.histories.occurrences(action)
+            refused, index = self.histories.refused[occurrences], self.histories.states(occurrences)
+            deleted = {head: is_deleted(states, index, head) for head in sorted(heads.pre[action])}
+
+            def errors(pre: set[int], deleted: dict[int, np.ndarray] = deleted, refused: np.ndarray = refused) -> int:
+                says = np.logical_or.reduce([np.zeros(len(refused), dtype=bool), *(deleted[h] for h in pre)])
+                return int((says != refused).sum())
+
+            for head in deleted:
+                fewer = heads.pre[action] - {head}
+                if errors(fewer) <= errors(heads.pre[action]):
+                    heads.pre[action] = fewer
+        self.simplify(heads, improve=False)
         return heads
 
     def asks(self, asker: int) -> bool:

@@ -90,7 +90,7 @@ def extract(theta: Theta, layout: Layout, completion: Completion) -> WorldModel:
 
 
 def world_model(heads: Heads, layout: Layout, name: str = "learned") -> WorldModel:
-    """Names and lists: aligned heads carry their atom's name, invented ones `p<head>`; heads that nobody asks are gone."""
+    """Names and lists. Aligned heads carry their atom's name, invented ones `p<head>`; heads nobody asks are gone."""
     aligned = len(layout.aligned)
     tested = {layout.aligned.index(atom) for atom in layout.vocabulary.test_atoms}
     used = sorted(set().union(tested, *heads.pre[: layout.actions]))

@@ -3,8 +3,8 @@
     learned = learn(read_traces("log.jsonl"))
     print(learned.pddl())
 
-A run folder holds settings.json, metrics.json, model.pddl, model.json, weights.safetensors and log.jsonl with the events
-that TensorBoard reads; while training runs, checkpoint.safetensors, from which a run that was killed goes on.
+A run folder holds settings.json, metrics.json, model.pddl, model.json, weights.safetensors, log.jsonl and the events
+that TensorBoard reads; while training runs, a checkpoint, from which a run that was killed goes on.
 May import up to `extraction`.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 from safetensors.numpy import save as pack_arrays
+from tensorboardX import SummaryWriter
 
 from trace2strips.completion import Completion
 from trace2strips.errors import FileError, TraceError, UserError, shorten
@@ -87,7 +87,7 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "fast": Preset(3_000, (64, 64), 1_000, NetworkSettings(), True, True, 3, None),
+    "fast": Preset(2_000, (64, 64), 1_000, NetworkSettings(), True, True, 3, None),
     "paper": Preset(
         500_000, (16, 64), 20_000, NetworkSettings(logit=False, alpha=0.999, gamma=1.0, rate=0.01, l1=1e-4), False,
         False, 1, (50, 100),
@@ -139,7 +139,7 @@ def learn(
     run: Path | None = None,
     watch: Watcher | None = None,
 ) -> LearnedModel:
-    """Learn a world model. With `run` the work is written to that folder as it goes, and goes on where it was cut off."""
+    """Learn a world model. With `run` training leaves checkpoints in that folder, and goes on where it was cut off."""
     settings = settings or LearnSettings()
     dataset = traces if isinstance(traces, Dataset) else Dataset.of(traces)
     preset = PRESETS[settings.preset]
@@ -193,7 +193,7 @@ def learn(
         **world.counts(),
         "invented_atoms": len(world.invented),
         "contradictions": len(contradictions),
-        "warnings": warnings_about(dataset, settings, layout, best_errors, completion),
+        "warnings": warnings_about(dataset, settings, best_errors, completion),
     }
     if contradictions:
         first = contradictions[0]
@@ -215,9 +215,7 @@ def check_learnable(dataset: Dataset) -> None:
         raise TraceError("there is no action in the traces", hint="a trace needs actions that worked or were refused")
 
 
-def warnings_about(
-    dataset: Dataset, settings: LearnSettings, layout: Layout, errors: int, completion: Completion
-) -> list[str]:
+def warnings_about(dataset: Dataset, settings: LearnSettings, errors: int, completion: Completion) -> list[str]:
     """What a user should know of the data or the outcome, a sentence each."""
     found = []
     is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
@@ -228,7 +226,8 @@ def warnings_about(
         found.append("no action was ever refused: nothing can be said of preconditions")
     if completion.over_limit:
         found.append(
-            f"{settings.heads} heads are too few: {completion.over_limit} more atoms were needed to explain all refusals"
+            f"{settings.heads} heads are too few: at least {completion.over_limit} more atoms are needed "
+            "to explain all refusals"
         )
     elif errors:
         found.append(f"{errors} of {len(dataset)} training traces are not explained by the model")
@@ -282,10 +281,9 @@ def open_run(folder: Path, dataset: Dataset, settings: LearnSettings, force: boo
         raise FileError("is not empty and no run of trace2strips", file=folder, hint="name another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for old in (*RESULT_FILES, *(p.name for p in folder.glob("checkpoint-*.safetensors"))):
-            (folder / old).unlink(missing_ok=True)
-        for old in folder.glob("events.out.tfevents.*"):
-            old.unlink()
+        for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*"):
+            for old in folder.glob(pattern):
+                old.unlink()
     except OSError as error:
         raise FileError(error.strerror or str(error), file=folder) from None
     write_json(path, ours)
@@ -360,7 +358,7 @@ def world_from_json(record: dict[str, Any]) -> WorldModel:
     )
     words = {k: tuple(v) if isinstance(v, list) else v for k, v in record["vocabulary"].items()}
     states = {name: frozenset(state) for name, state in record["states"].items()}
-    return WorldModel(StripsModel(tuple(record["atoms"]), actions, name="learned"), Vocabulary(**words), states)
+    return WorldModel(StripsModel(tuple(record["atoms"]), actions, name="learned"), Vocabulary(**words), states)  # type: ignore[arg-type]
 
 
 def write_json(path: Path, record: Any) -> None:
@@ -373,18 +371,22 @@ class RunLog:
     """log.jsonl for plain tools and events for TensorBoard, both in the run folder."""
 
     def __init__(self, folder: Path) -> None:
-        from tensorboardX import SummaryWriter
-
         self.path = folder / "log.jsonl"
-        self.events = SummaryWriter(str(folder), write_to_disk=True)
+        try:
+            self.events = SummaryWriter(str(folder))
+        except OSError as error:
+            raise FileError(error.strerror or str(error), file=folder) from None
 
     def write(self, stage: str, report: Report) -> None:
         row = {"stage": stage, **asdict(report)}
-        with self.path.open("a") as stream:
-            stream.write(json.dumps(row) + os.linesep)
-        for name in ("loss", "accuracy"):
-            self.events.add_scalar(name, getattr(report, name), report.step)
-        self.events.flush()
+        try:
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(row) + "\n")
+            for name in ("loss", "accuracy"):
+                self.events.add_scalar(name, getattr(report, name), report.step)
+            self.events.flush()
+        except OSError as error:
+            raise FileError(error.strerror or str(error), file=self.path, hint="is the disk full?") from None
 
     def close(self) -> None:
         self.events.close()

@@ -55,6 +55,7 @@ class Report:
     """Where training stands; what the progress bar and the log show."""
 
     step: int = 0
+    steps: int = 0  # how many there will be
     loss: float = float("nan")
     accuracy: float = 0.0  # of the last validation
     best: float = -1.0  # the best validation so far, and its step
@@ -72,8 +73,9 @@ def train(
     checkpoint: Path | None = None,
     watch: Watcher | None = None,
 ) -> Report:
-    """Train until the steps are done or the training set is certified at accuracy 1.0; ends with the best parameters."""
+    """Train until the steps are done or accuracy on the training set is 1.0; ends with the best parameters."""
     report, best = resume(network, settings, checkpoint)
+    report.steps = settings.steps
     clock = time.perf_counter()
     while report.step < settings.steps and report.best < 1.0:
         for chosen in draw_batches(len(dataset), settings, report.step):

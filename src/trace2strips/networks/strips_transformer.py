@@ -139,7 +139,7 @@ def theta_of(model: StripsModel, layout: Layout) -> Theta:
 
 
 def model_of(theta: Theta, layout: Layout, name: str = "learned") -> StripsModel:
-    """The STRIPS model over tokens that binarised parameters are: actions, `init-s`, and the hard-wired setup actions."""
+    """The STRIPS model over tokens that binarised parameters are, with the hard-wired setup actions."""
     binary = theta.binarise()
     atoms = layout.names()
     every = frozenset(atoms)
