@@ -12,7 +12,8 @@ help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/default ## set up, then show the main job
-	$(BIN)/trace2strips demo
+	mkdir -p build
+	$(BIN)/trace2strips demo --out build/demo.pddl
 
 test: $(VENV)/all ## set up everything, then run all tests
 	$(BIN)/python -m pytest

@@ -1,12 +1,13 @@
 """Accuracy, time and size of learned models: the measurements behind results/runs.jsonl.
 
     python benchmarks/learning.py main [--domain D ...] [--encoding E ...] [--seeds 0,1,2]
-    python benchmarks/learning.py dataset-size | heads | noise | paper
+    python benchmarks/learning.py dataset-size | heads | noise | untrained | paper
 
 main          ten domains × (atoms, states:50, states:100) × seeds, preset fast, factored form
 dataset-size  blocksworld-8b with 300 to 10^5 traces
 heads         blocksworld-8b with 100, 200, 400 heads
 noise         blocksworld-5b and -8b with 0, 1 and 5 % of the training labels flipped; tested on clean traces
+untrained     completion alone, from random parameters: no training step, one attempt; atoms and states:50, seed 0
 paper         the paper's preset in the attention form, 5·10^5 steps, blocksworld-5b and ferry-5c
 
 The seed draws the traces and starts the network. 10^5 training traces (D=50; maze-7x7 200) and 2·10^5 test traces
@@ -50,6 +51,7 @@ class Run:
     heads: int | None = None
     noise: float = 0.0
     network: str = "strips"
+    steps: int | None = None
 
     def key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in KEY)
@@ -66,6 +68,9 @@ def planned(experiment: str, arguments: argparse.Namespace) -> Iterator[Run]:
             yield from (Run("dataset-size", "blocksworld-8b", seed=seed, traces=traces) for seed in seeds)
     elif experiment == "heads":
         yield from (Run("heads", "blocksworld-8b", heads=heads) for heads in (100, 200, 400))
+    elif experiment == "untrained":
+        for encoding in ("atoms", "states:50"):
+            yield from (Run("untrained", domain, encoding, steps=0) for domain in BENCHMARKS)
     elif experiment == "noise":
         for domain in ("blocksworld-5b", "blocksworld-8b"):
             yield from (Run("noise", domain, noise=noise) for noise in (0.0, 0.01, 0.05))
@@ -88,7 +93,7 @@ def perform(run: Run, scratch: Path) -> dict[str, Any]:
     longer = 400 if run.domain == "maze-7x7" else 200
     test = sample(domain, SampleSettings(TEST_TRACES, longer, "test", run.encoding, "goal", run.seed), like=train)
     noisy = flip(train, run.noise, run.seed) if run.noise else train
-    settings = LearnSettings(run.network, run.form, run.heads, run.preset, run.seed)
+    settings = LearnSettings(run.network, run.form, run.heads, run.preset, run.seed, run.steps)
     folder = scratch / "-".join(str(part).replace(":", "") for part in run.key() if part is not None)
     folder.mkdir(exist_ok=True)
 
@@ -113,7 +118,7 @@ def perform(run: Run, scratch: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experiment", choices=("main", "dataset-size", "heads", "noise", "paper"))
+    parser.add_argument("experiment", choices=("main", "dataset-size", "heads", "noise", "untrained", "paper"))
     parser.add_argument("--domain", nargs="+", choices=BENCHMARKS)
     parser.add_argument("--encoding", nargs="+")
     parser.add_argument("--seeds", default="0,1,2")
@@ -135,7 +140,8 @@ def main() -> None:
             print(
                 f"{run.domain:15} {run.encoding:10} seed {run.seed} traces {run.traces:6} heads {run.heads} noise "
                 f"{run.noise}: train {row['train_accuracy']:.5f} test {row['test_accuracy']:.5f} "
-                f"{row['train_seconds']:.1f} s, {row['attempts']} attempts, atoms {row['atoms']}/{row['hidden_atoms']}, "
+                f"{row['train_seconds']:.1f} s, {row['attempts']} attempts, "
+                f"atoms {row['atoms']}/{row['hidden_atoms']}, "
                 f"pre {row['preconditions']}/{row['hidden_preconditions']}, "
                 f"effects {row['effects']}/{row['hidden_effects']}",
                 flush=True,

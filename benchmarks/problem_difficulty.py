@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import mean
 
 import pymimir.advanced.formalism as formalism
@@ -24,14 +25,7 @@ from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.pddl import format_model, format_model_problem
 
 PROBLEMS, SEED, MAX_STATES = 100, 0, 10**6
-PAPER_MEAN_LENGTH = {
-    "blocksworld-5b": 12, "blocksworld-8b": 27, "ferry-5c": 14, "ferry-8c": 24, "npuzzle-5t": 17, "npuzzle-8t": 40,
-    "maze-5x5": 8, "maze-7x7": 16, "logistics-3c": 10, "logistics-5c": 23,
-}  # fmt: skip
-PAPER_MEAN_STATES = {
-    "blocksworld-5b": 45, "blocksworld-8b": 318, "ferry-5c": 43, "ferry-8c": 113, "npuzzle-5t": 61, "npuzzle-8t": 247,
-    "maze-5x5": 9, "maze-7x7": 20, "logistics-3c": 62, "logistics-5c": 322,
-}  # fmt: skip
+PAPER = json.loads((Path(__file__).parent.parent / "results" / "paper.json").read_text())["extended_planning"]
 
 
 def plan_length(parser: formalism.Parser, problem_text: str) -> tuple[int, int]:
@@ -69,11 +63,12 @@ def measure(name: str) -> dict[str, object]:
         parser = formalism.Parser(format_model(domain.model), "", formalism.ParserOptions())
         plans = [plan_length(parser, format_model_problem(problem)) for problem in domain.problems(PROBLEMS, seed=SEED)]
     lengths = [length for length, _ in plans]
-    ours, paper = mean(lengths), PAPER_MEAN_LENGTH[name]
+    theirs = PAPER[name]["SB atoms"]
+    ours, paper = mean(lengths), theirs["mean_length"]["mean"]
     return {
         "domain": name, "mean_length": ours, "paper_mean_length": paper, "ratio": ours / paper,
         "max_length": max(lengths), "mean_states": mean(n for _, n in plans),
-        "paper_mean_states": PAPER_MEAN_STATES[name],
+        "paper_mean_states": theirs["generated_states"]["mean"],
     }  # fmt: skip
 
 

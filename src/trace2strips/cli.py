@@ -327,9 +327,13 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
 
 
 @app.command()
-def demo() -> None:
-    """Sample a hidden blocksworld, show some traces and the hidden model, classify traces."""
-    run_demo(Console())
+def demo(
+    out: Annotated[Path | None, typer.Option(help="Write the learned PDDL here.")] = None,
+) -> None:
+    """Learn a hidden blocksworld from sampled traces; learned and hidden action side by side."""
+    if out is not None:
+        check_writable(out, force=True)
+    run_demo(plain_console(), out)
 
 
 def plain_console() -> Console:

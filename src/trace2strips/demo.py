@@ -1,55 +1,97 @@
-"""What `make demo` shows: a hidden blocksworld, its traces, its model, and the trace classifier at work."""
+"""What `make demo` shows: a hidden blocksworld is learned from its traces, learned and hidden action side by side."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
+from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
+from rich.progress import Progress
 from rich.text import Text
 
 from trace2strips.domains import get_domain
+from trace2strips.extraction import count_parts
+from trace2strips.files import writing_text
+from trace2strips.learning import LearnedModel, LearnSettings, learn
 from trace2strips.pddl import format_model
-from trace2strips.strips import is_negative, label_tokens
+from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset, SampleSettings, sample
+from trace2strips.training import Report
 
-DOMAIN = "blocksworld-5b"
+DOMAIN = "blocksworld-8b"
 TRACES = 20_000
+TEST_TRACES = 20_000
+SHOWN = "stack_b1_b2"
 
 
-def run_demo(console: Console) -> None:
+def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
+    """Sample, learn, test, compare; writes the learned PDDL to `out` where given."""
     domain = get_domain(DOMAIN)
-    model = domain.model
     console.rule(f"A hidden world: {DOMAIN}")
     console.print(
-        f"{len(model.atoms)} atoms, {len(model.actions)} actions, {domain.family.count_states():,} reachable states. "
-        "A learner sees none of this, only which actions worked and which were refused."
+        f"{len(domain.model.atoms)} atoms, {len(domain.model.actions)} actions, "
+        f"{domain.family.count_states():,} reachable states. The learner sees none of this, only which actions worked "
+        "and which were refused, what was true at the start and whether the goal atoms held at the end."
     )
     start = time.perf_counter()
-    dataset = sample(domain, SampleSettings(traces=TRACES, suffix="none", seed=0))
-    seconds = time.perf_counter() - start
-    console.rule("What a learner sees")
+    train = sample(domain, SampleSettings(TRACES, seed=0))
+    test = sample(domain, SampleSettings(TEST_TRACES, 200, "test", seed=0), like=train)
+    console.rule("What the learner sees")
     console.print(
-        f"{len(dataset):,} traces, {len(dataset.tokens):,} positions, sampled in {seconds:.1f} s. Three of them:"
+        f"{TRACES:,} traces of up to 50 actions, sampled with a longer test set in {seconds(start)}. One of them:"
     )
-    shown = [i for i in range(len(dataset)) if 5 <= len(dataset[i].actions) <= 9][:3]
-    for index in shown:
-        console.print(Panel(render(dataset, index), title=f"trace {index}"))
-    console.rule("What is hidden: one of the actions")
-    text = format_model(model)
-    begin = text.index("  (:action stack_b1_b2")
-    console.print(Text(text[begin : text.index("  (:action", begin + 1)].rstrip()))
-    console.rule("The classifier f_M")
-    tokens = dataset.vocabulary.extend(model)
-    labels = label_tokens(tokens.bits, dataset.tokens, dataset.offsets)
-    wrong = int((labels != dataset.inapplicable).sum())
-    console.print(f"f_M recomputed every label from the model: {wrong} of {len(labels):,} positions differ.")
-    for trace in (
-        ["init-false", "init-clear_b1", "init-ontable_b1", "init-handempty", "pick-up_b1", "put-down_b1"],
-        ["init-false", "init-clear_b1", "init-ontable_b1", "init-handempty", "pick-up_b1", "pick-up_b2"],
-    ):
-        verdict = Text("negative", style="red") if is_negative(tokens, trace) else Text("positive", style="green")
-        console.print(Text.assemble(" ".join(trace), " → ", verdict))
+    index = next(i for i in range(len(train)) if 7 <= len(train[i].actions) <= 9)
+    console.print(Panel(render(train, index), title=f"trace {index}; ! and red: refused"))
+    console.rule("Learning")
+    start = time.perf_counter()
+    learned = learn_with_bar(console, train, test)
+    metrics = learned.metrics
+    console.print(
+        f"Learned in {seconds(start)}. Training traces explained: {metrics['train_accuracy']:.2%}. "
+        f"Test traces, four times as long and from unseen initial states: {metrics['test_accuracy']:.2%}."
+    )
+    console.rule("Learned and hidden, side by side")
+    ours, true = count_parts(learned.model), count_parts(domain.model)
+    for part, count in ours.items():
+        console.print(f"{part:14} {count:4} learned, {true[part]:4} hidden")
+    console.print(
+        Columns(
+            [Panel(Text(action_pddl(learned.model, SHOWN)), title="learned"),
+             Panel(Text(action_pddl(domain.model, SHOWN)), title="hidden")]
+        )
+    )  # fmt: skip
+    invented = sorted(learned.model.action(SHOWN).pre - set(domain.model.atoms))
+    if invented:
+        console.print(f"{invented[0]} was invented: it plays the part of holding_b1, which no trace ever mentioned.")
+    if out is not None:
+        with writing_text(out, force=True) as stream:
+            stream.write(learned.pddl())
+        console.print(f"The whole model for any planner: {out}")
+    return learned
+
+
+def learn_with_bar(console: Console, train: Dataset, test: Dataset) -> LearnedModel:
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("training", total=None)
+
+        def watch(stage: str, report: Report) -> None:
+            total = report.steps if stage == "training" else None
+            progress.update(task, description=stage, total=total, completed=report.step)
+
+        return learn(train, LearnSettings(seed=0), test, watch=watch)
+
+
+def seconds(start: float) -> str:
+    return f"{time.perf_counter() - start:.0f} s"
+
+
+def action_pddl(model: StripsModel, name: str) -> str:
+    """One action of the written domain, a condition or effect a line."""
+    text = format_model(StripsModel(model.atoms, (model.action(name),)))
+    block = text[text.index("(:action") : text.rindex(")")].rstrip()
+    return block.replace(" (", "\n      (").replace(":parameters\n      ()", ":parameters ()")
 
 
 def render(dataset: Dataset, index: int) -> Text:
@@ -58,4 +100,5 @@ def render(dataset: Dataset, index: int) -> Text:
     text = Text("starts with ") + Text(" ".join(sorted(trace.init or ())), style="dim") + Text("\n")
     for action, ok in zip(trace.actions, trace.ok, strict=True):
         text.append(action + " " if ok else f"!{action} ", style="green" if ok else "red")
-    return text
+    held = [atom for atom, value in trace.final.items() if value]
+    return text + Text("\nat the end ") + Text(" ".join(held), style="dim")

@@ -159,7 +159,7 @@ def learn(
     best_errors = len(dataset) + 1
     seconds = 0.0
     attempts = 0
-    while best_errors > 0 and attempts < preset.attempts:
+    while best_errors > 0 and attempts < (preset.attempts if steps else 1):
         attempts += 1
         if attempts > 1:  # a new start with a new seed: other heads find other atoms
             network = StripsNetwork(layout, dataset, network_settings, settings.seed + 10_007 * (attempts - 1))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int64
@@ -26,6 +26,7 @@ from trace2strips.traces import Dataset
 BLOCK = 500  # steps whose batches are drawn together; also how often a checkpoint may be written
 
 
+@runtime_checkable
 class Network(Protocol):
     """What can be trained: anything that takes a step on chosen traces and tells its accuracy."""
 

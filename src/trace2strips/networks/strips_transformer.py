@@ -34,6 +34,7 @@ from trace2strips.traces import Dataset, Kind, Vocabulary
 
 CHUNKS = 4  # parts of a batch, each with its own gradient: the sum does not depend on the number of cores
 ALMOST_ONE = np.float32(1 - 1e-6)
+LEAST = 2.0**-20  # predictions are kept this far from 0 and 1 in the loss; both ends are exact in float32
 SHARED = -1  # owner of a head that any action may ask
 
 
@@ -236,7 +237,7 @@ def factored_reference(
 
 def focal_loss(y: Float[np.ndarray, " n"], z: Bool[np.ndarray, " n"], alpha: float, gamma: float) -> float:
     """Mean over a trace of −α·z·(1−y)^γ·log y − (1−α)·(1−z)·y^γ·log(1−y)."""
-    y = np.clip(y, 1e-7, 1 - 1e-7)
+    y = np.clip(y, LEAST, 1 - LEAST)
     terms = np.where(z, -alpha * (1 - y) ** gamma * np.log(y), -(1 - alpha) * y**gamma * np.log(1 - y))
     return float(terms.sum() / max(1, len(y)))
 
@@ -292,7 +293,7 @@ def gradient_step(
 @compiled(fastmath=True)
 def loss_and_slope(y, z, alpha, gamma):  # type: ignore[no-untyped-def]
     """The focal loss of one position and its derivative by y."""
-    y = min(max(y, np.float32(1e-7)), np.float32(1 - 1e-7))
+    y = min(max(y, np.float32(LEAST)), np.float32(1 - LEAST))
     if z:
         rest = np.float32(1) - y
         power = rest**gamma

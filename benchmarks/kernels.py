@@ -1,0 +1,93 @@
+"""Speed of one training step (loss and gradient) of the STRIPS Transformer, each against the paper's equations.
+
+    python benchmarks/kernels.py [--out results/kernels.json] [--quick]
+
+blocksworld-8b, init-atoms, D=50, 100 heads, batch 64: the paper's equations in vectorised PyTorch (forward and
+backward), the fused attention kernel, the fused factored kernel, all on the same batches with the same parameters in
+one run on two threads. Then the factored step for traces of 50 to 1,600 actions.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from measuring import options, write_results
+
+from trace2strips.domains import get_domain
+from trace2strips.networks.strips_module import StripsTransformer, focal_loss, pad
+from trace2strips.networks.strips_transformer import SHARED, Batches, Gradient, Layout, Theta, gradient_step
+from trace2strips.traces import Dataset, SampleSettings, Trace, sample
+
+HEADS, BATCH = 100, 64
+
+
+def seconds(work: Callable[[], object], repeats: int) -> float:
+    """The median of several runs after one that does not count."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def random_theta(layout: Layout) -> Theta:
+    rng = np.random.default_rng(0)
+    return Theta(*(rng.random((layout.rows, layout.heads)).astype(np.float32) for _ in range(3)))
+
+
+def exact_length(domain_name: str, length: int) -> Dataset:
+    """64 traces of exactly so many actions, cut from longer ones."""
+    long = sample(get_domain(domain_name), SampleSettings(400, 4 * length, "train", "atoms", "goal", seed=1))
+    cut = [Trace(t.actions[:length], t.ok[:length], t.init) for t in long if len(t.actions) >= length][:BATCH]
+    assert len(cut) == BATCH
+    return Dataset.of(cut, long.vocabulary)
+
+
+def main() -> None:
+    arguments = options(__doc__)
+    torch.set_num_threads(2)
+    dataset = sample(get_domain("blocksworld-8b"), SampleSettings(4096, 50, seed=0))
+    layout = Layout.of(dataset.vocabulary, np.empty(0, dtype=np.int64))
+    layout = Layout.of(dataset.vocabulary, np.full(HEADS - len(layout.aligned), SHARED))
+    theta, batches, gradient = random_theta(layout), Batches(layout, dataset), Gradient.for_layout(layout)
+    chosen = np.random.default_rng(0).integers(len(dataset), size=8 if arguments.quick else BATCH)
+    tokens, refused = pad(dataset, chosen)
+    module = StripsTransformer(layout, theta, "attention")
+
+    def reference() -> None:
+        module.zero_grad()
+        focal_loss(module(tokens, refused), refused, tokens, 0.5, 1.0).backward()  # type: ignore[no-untyped-call]
+
+    rows = [{"what": "paper's equations, PyTorch", "seconds": seconds(reference, 1 if arguments.quick else 3)}]
+    for form in ("attention", "factored"):
+
+        def step(form: str = form) -> float:
+            return gradient_step(theta, batches, chosen, form, 0.5, 1.0, gradient)
+
+        rows.append({"what": f"{form} kernel", "seconds": seconds(step, 20)})
+    for row in rows:
+        row["ratio"] = rows[0]["seconds"] / row["seconds"]  # type: ignore[operator]
+        print(f"{row['what']:28} {1000 * row['seconds']:10.2f} ms   {row['ratio']:10,.0f}×")  # type: ignore[operator]
+    print(f"batch {len(chosen)}, {tokens.shape[1]} positions, {HEADS} heads; bars: attention 200×, factored 1,000×")
+    for length in (50, 100, 200, 400, 800, 1600):
+        data = exact_length("blocksworld-8b", length)
+        feed = Batches(layout, data)
+
+        def scan(feed: Batches = feed) -> float:
+            return gradient_step(theta, feed, np.arange(BATCH), "factored", 0.5, 1.0, gradient)
+
+        rows.append({"what": "factored kernel, length", "length": length, "seconds": seconds(scan, 10)})
+        per = 1e6 * rows[-1]["seconds"] / length  # type: ignore[operator]
+        print(f"factored step at length {length:5}: {1000 * rows[-1]['seconds']:8.2f} ms, {per:6.2f} µs an action")  # type: ignore[operator]
+    settings = {"domain": "blocksworld-8b", "heads": HEADS, "batch": len(chosen), "seed": 0, "threads": 2}
+    write_results(arguments.out, "python benchmarks/kernels.py", settings, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Writes the measured figures into README and docs, from results/ only.
+
+python benchmarks/tables.py           rewrite every block between <!-- table NAME --> and <!-- end -->
+python benchmarks/tables.py --check   exit with 1 if one is not what results/ say
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from trace2strips.domains import BENCHMARKS, get_domain
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", ROOT / "docs" / "paper.md", ROOT / "docs" / "learning.md")
+ENCODINGS = {"atoms": "STRIPS atoms", "states:50": "STRIPS 50 states", "states:100": "STRIPS 100 states"}
+Rows = list[dict[str, Any]]
+
+
+def load(name: str) -> dict[str, Any]:
+    return json.loads((ROOT / "results" / name).read_text())
+
+
+def runs(experiment: str) -> Rows:
+    path = ROOT / "results" / "runs.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [row for row in rows if row["experiment"] == experiment]
+
+
+def table(header: list[str], rows: list[list[str]], left: int = 1) -> str:
+    rule = ["---"] * left + ["--:"] * (len(header) - left)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, rule, *rows])
+
+
+def commits(rows: Rows) -> str:
+    return ", ".join(sorted({str(row["commit"]).removesuffix("-dirty") for row in rows}))
+
+
+def accuracy(value: float) -> str:
+    """Never rounded up to 1: an error stays visible."""
+    if value == 1:
+        return "1"
+    text = f"{value:.6f}"
+    return text if text != "1.000000" else "0.999999"
+
+
+def domains() -> str:
+    rows = []
+    for name in BENCHMARKS:
+        domain = get_domain(name)
+        numbers = (len(domain.model.atoms), len(domain.model.actions), len(domain.reachable_actions),
+                   domain.family.count_states(), len(domain.initial_atoms), len(domain.goal_atoms))  # fmt: skip
+        rows.append([name, *(f"{number:,}" for number in numbers)])
+    return table(
+        ["domain", "atoms", "actions", "ever applicable", "reachable states", "`init-p`", "`test-p` (goal)"], rows
+    )
+
+
+def sampling() -> str:
+    record = load("sampling.json")
+    rows = [
+        [row["domain"], f"{row['train_traces_per_second']:,.0f}", f"{row['test_traces_per_second']:,.0f}",
+         f"{row['steps_per_second']:,.0f}", f"{row['mimir_steps_per_second']:,.0f}", f"{row['ratio']:.0f}×",
+         f"{row['peak_memory_mb']:.0f} MB"]
+        for row in record["rows"]
+    ]  # fmt: skip
+    header = ["domain", "training traces/s", "test traces/s", "steps/s", "pymimir steps/s", "ratio", "peak memory"]
+    return table(header, rows) + f"\n\n(`results/sampling.json`, commit {record['commit']}.)"
+
+
+def difficulty() -> str:
+    record = load("problem_difficulty.json")
+    rows = [
+        [row["domain"], f"{row['mean_length']:.1f}", f"{row['paper_mean_length']:.0f}", f"{row['ratio']:.2f}",
+         str(row["max_length"]), f"{row['mean_states']:.0f}", f"{row['paper_mean_states']:.0f}"]
+        for row in record["rows"]
+    ]  # fmt: skip
+    header = ["domain", "mean plan length", "paper", "ratio", "longest", "mean generated states", "paper"]
+    return table(header, rows)
+
+
+def main_rows() -> str:
+    """Our mean over seeds beside the paper's mean, every row; missing ones are shown as missing."""
+    paper = load("paper.json")["main"]
+    measured = runs("main")
+    lines = []
+    for domain in BENCHMARKS:
+        for encoding, label in ENCODINGS.items():
+            mine = [row for row in measured if (row["domain"], row["encoding"]) == (domain, encoding)]
+            theirs = paper[domain][label]
+            cells = [domain, encoding]
+            for split in ("train", "test"):
+                values = [row[f"{split}_accuracy"] for row in mine]
+                cells += [f"{accuracy(mean(values))} ({accuracy(min(values))})" if values else "missing"]
+                cells += [f"{theirs[split]['mean']:g}"]
+            times = [row["train_seconds"] for row in mine]
+            cells += [str(sum(row["train_errors"] for row in mine)), str(sum(row["test_errors"] for row in mine))]
+            cells += [f"{max(times):.0f} s" if times else "missing", str(len(mine))]
+            lines.append(cells)
+    header = ["domain", "encoding", "train mean (worst)", "paper", "test mean (worst)", "paper", "train errors",
+              "test errors", "longest run", "seeds"]  # fmt: skip
+    return table(header, lines, 2) + f"\n\n(commit {commits(measured)})"
+
+
+def sizes() -> str:
+    """Pruned models of the init-atoms rows beside the hidden ones; the largest over seeds."""
+    measured = [row for row in runs("main") if row["encoding"] == "atoms"]
+    lines = []
+    for domain in BENCHMARKS:
+        mine = [row for row in measured if row["domain"] == domain]
+        if mine:
+            parts = ("atoms", "preconditions", "effects")
+            lines.append([domain] + [f"{max(row[p] for row in mine)} / {mine[0][f'hidden_{p}']}" for p in parts])
+    return table(["domain", "atoms: learned / hidden", "preconditions", "effects"], lines)
+
+
+def listed(experiment: str, columns: dict[str, str]) -> str:
+    """One line per run, of the columns named."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, float):
+            return f"{value:.1f}" if value > 1 else accuracy(value)
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+    measured = runs(experiment)
+    lines = [[cell(row.get(key)) for key in columns] for row in measured]
+    return table(list(columns.values()), lines) + f"\n\n(commit {commits(measured)})"
+
+
+def dataset_size() -> str:
+    return listed("dataset-size", {"traces": "training traces", "seed": "seed", "train_accuracy": "train",
+                                   "test_accuracy": "test", "train_seconds": "seconds", "atoms": "atoms"})  # fmt: skip
+
+
+def heads() -> str:
+    return listed("heads", {"heads": "heads", "train_accuracy": "train", "test_accuracy": "test", "atoms": "atoms",
+                            "preconditions": "preconditions", "effects": "effects",
+                            "train_seconds": "seconds"})  # fmt: skip
+
+
+def noise() -> str:
+    return listed("noise", {"domain": "domain", "noise": "labels flipped", "train_accuracy": "noisy training set",
+                            "test_accuracy": "clean test traces", "atoms": "atoms", "preconditions": "preconditions",
+                            "effects": "effects", "train_seconds": "seconds"})  # fmt: skip
+
+
+def untrained() -> str:
+    return listed("untrained", {"domain": "domain", "encoding": "encoding", "train_accuracy": "train",
+                                "test_accuracy": "test", "train_seconds": "seconds"})  # fmt: skip
+
+
+def paper_preset() -> str:
+    paper = load("paper.json")["main"]
+    lines = []
+    measured = runs("paper")
+    for row in measured:
+        theirs = paper[row["domain"]]["STRIPS atoms"]
+        lines.append([
+            row["domain"], f"{row['steps']:,}", accuracy(row["train_accuracy"]), f"{theirs['train']['mean']:g}",
+            accuracy(row["test_accuracy"]), f"{theirs['test']['mean']:g}", f"{row['train_seconds']:.0f} s",
+        ])  # fmt: skip
+    header = ["domain", "steps", "train, ours", "paper's mean", "test, ours", "paper's mean", "time"]
+    return table(header, lines) + f"\n\n(commit {commits(measured)})"
+
+
+def kernels() -> str:
+    record = load("kernels.json")
+    steps = [row for row in record["rows"] if "length" not in row]
+    scans = [row for row in record["rows"] if "length" in row]
+    first = table(
+        ["one step, blocksworld-8b, 100 heads, batch 64", "time", "faster"],
+        [[row["what"], f"{1000 * row['seconds']:,.2f} ms", f"{row['ratio']:,.0f}×"] for row in steps],
+    )
+    second = table(
+        ["actions a trace", "factored step", "per action"],
+        [[f"{r['length']:,}", f"{1000 * r['seconds']:.2f} ms", f"{1e6 * r['seconds'] / r['length']:.1f} µs"]
+         for r in scans],
+    )  # fmt: skip
+    return f"{first}\n\n{second}\n\n(`results/kernels.json`, commit {record['commit']})"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
+    "dataset-size": dataset_size, "heads": heads, "noise": noise, "untrained": untrained, "paper-preset": paper_preset, "kernels": kernels,
+}  # fmt: skip
+
+
+def fill(text: str) -> str:
+    def block(match: re.Match[str]) -> str:
+        return f"<!-- table {match[1]} -->\n{TABLES[match[1]]()}\n<!-- end -->"
+
+    return re.sub(r"<!-- table ([a-z-]+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
+
+
+def main() -> None:
+    stale = []
+    for page in PAGES:
+        text = page.read_text()
+        new = fill(text)
+        if new != text:
+            stale.append(page.name)
+            if "--check" not in sys.argv:
+                page.write_text(new)
+    print(
+        f"{'stale' if '--check' in sys.argv else 'written'}: {', '.join(stale)}" if stale else "all tables are current"
+    )
+    sys.exit(1 if stale and "--check" in sys.argv else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The loop: batches by seed and step, best checkpoint, early stop, resume to the same result."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trace2strips.domains import get_domain
+from trace2strips.errors import FileError
+from trace2strips.networks.strips_transformer import Layout, NetworkSettings, StripsNetwork
+from trace2strips.traces import Dataset, SampleSettings, Trace, sample
+from trace2strips.training import BLOCK, Report, TrainingSettings, draw_batches, train
+
+NOTHING = Dataset.of([Trace(("a",), (True,))])
+
+
+class Scripted:
+    """A network whose accuracy at each validation is written down."""
+
+    def __init__(self, script: list[float]) -> None:
+        self.script, self.steps, self.seen = script, 0, []
+
+    def step(self, chosen: np.ndarray) -> float:
+        self.steps += 1
+        self.seen.append(chosen.tolist())
+        return 1.0 / self.steps
+
+    def evaluate(self, dataset: Dataset) -> float:
+        return self.script[self.steps // BLOCK - 1]
+
+    def save(self) -> dict[str, np.ndarray]:
+        return {"steps": np.array([self.steps])}
+
+    def load(self, arrays: dict[str, np.ndarray]) -> None:
+        self.steps = int(arrays["steps"][0])
+
+
+def test_the_best_validation_wins() -> None:
+    network = Scripted([0.2, 0.9, 0.5, 0.3])
+    report = train(network, NOTHING, TrainingSettings(4 * BLOCK, 2, BLOCK))
+    assert (report.step, report.best, report.best_step) == (4 * BLOCK, 0.9, 2 * BLOCK)
+    assert network.steps == 2 * BLOCK
+
+
+def test_training_stops_when_the_training_set_is_certified() -> None:
+    network = Scripted([0.5, 1.0, 0.0, 0.0])
+    report = train(network, NOTHING, TrainingSettings(4 * BLOCK, 2, BLOCK))
+    assert (report.step, report.best) == (2 * BLOCK, 1.0)
+
+
+def test_batches_depend_on_seed_and_step_alone() -> None:
+    settings = TrainingSettings(3 * BLOCK, 4, BLOCK, seed=5)
+    block = draw_batches(100, settings, BLOCK)
+    assert (draw_batches(100, settings, BLOCK + 7) == block[7:]).all()
+    assert (draw_batches(100, TrainingSettings(3 * BLOCK, 4, BLOCK, seed=6), BLOCK) != block).any()
+    assert len(draw_batches(100, TrainingSettings(BLOCK + 3, 4, BLOCK), BLOCK)) == 3
+    assert block.min() >= 0
+    assert block.max() < 100
+
+
+def test_the_watcher_sees_every_block() -> None:
+    seen: list[int] = []
+    train(Scripted([0.0] * 3), NOTHING, TrainingSettings(3 * BLOCK, 1, BLOCK), watch=lambda r: seen.append(r.step))
+    assert seen == [BLOCK, 2 * BLOCK, 3 * BLOCK]
+
+
+class KilledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("kill_at", [BLOCK, 2 * BLOCK, 3 * BLOCK])
+def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path, kill_at: int) -> None:
+    dataset = sample(get_domain("blocksworld:3"), SampleSettings(400, 10))
+    layout = Layout.of(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
+    settings = TrainingSettings(4 * BLOCK, 8, BLOCK, seed=3)
+
+    def fresh() -> StripsNetwork:
+        return StripsNetwork(layout, dataset, NetworkSettings(rate=0.01), 3)
+
+    whole = fresh()
+    expected = train(whole, dataset, settings)
+
+    def kill(report: Report) -> None:
+        if report.step == kill_at:
+            raise KilledError
+
+    checkpoint = tmp_path / "c.safetensors"
+    with pytest.raises(KilledError):
+        train(fresh(), dataset, settings, checkpoint, kill)
+    resumed = fresh()
+    report = train(resumed, dataset, settings, checkpoint)
+    assert (report.step, report.best, report.best_step) == (expected.step, expected.best, expected.best_step)
+    assert all((array == whole.save()[name]).all() for name, array in resumed.save().items())
+
+
+def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "c.safetensors"
+    train(Scripted([0.1]), NOTHING, TrainingSettings(BLOCK, 1, BLOCK), checkpoint)
+    with pytest.raises(FileError, match="other settings"):
+        train(Scripted([0.1]), NOTHING, TrainingSettings(BLOCK, 2, BLOCK), checkpoint)
+    checkpoint.write_bytes(b"rubbish")
+    with pytest.raises(FileError, match="not a checkpoint"):
+        train(Scripted([0.1]), NOTHING, TrainingSettings(BLOCK, 1, BLOCK), checkpoint)
