@@ -186,7 +186,8 @@ def kernels() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
-    "dataset-size": dataset_size, "heads": heads, "noise": noise, "untrained": untrained, "paper-preset": paper_preset, "kernels": kernels,
+    "dataset-size": dataset_size, "heads": heads, "noise": noise,
+    "untrained": untrained, "paper-preset": paper_preset, "kernels": kernels,
 }  # fmt: skip
 
 

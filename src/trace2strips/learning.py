@@ -42,7 +42,7 @@ from trace2strips.strips import StripsAction, StripsModel
 from trace2strips.traces import Dataset, Kind, Trace, Vocabulary, find_contradictions
 from trace2strips.training import Report, TrainingSettings, train
 
-SMALL = 50  # the paper's small domains have fewer atoms than this
+LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,8 @@ def learn(
     contradictions = find_contradictions(dataset)
     check_learnable(dataset)
     layout = lay_out(dataset, settings, preset)
-    large = len(layout.aligned) >= SMALL
-    network_settings = replace(preset.network, form=settings.form)
-    if settings.preset == "paper":
-        wide = (0.0, 1.0) if dataset.vocabulary.init_states else (0.0, 0.1)
-        network_settings = replace(network_settings, query_range=wide, key_range=wide)
+    large = len(dataset.vocabulary.actions) > LARGE
+    network_settings = network_settings_for(dataset, settings, preset)
     network = StripsNetwork(layout, dataset, network_settings, settings.seed)
     steps = preset.steps if settings.steps is None else settings.steps
     completion = Completion(dataset, layout)
@@ -204,6 +201,17 @@ def learn(
     return learned
 
 
+def network_settings_for(dataset: Dataset, settings: LearnSettings, preset: Preset) -> NetworkSettings:
+    """The preset's values; the paper's start and rate depend on the encoding and, once, on the domain."""
+    chosen = replace(preset.network, form=settings.form)
+    if settings.preset == "paper":
+        wide = (0.0, 1.0) if dataset.vocabulary.init_states else (0.0, 0.1)
+        chosen = replace(chosen, query_range=wide, key_range=wide)
+        if dataset.settings.get("domain") == "ferry-8c" and not dataset.vocabulary.init_states:
+            chosen = replace(chosen, rate=5e-3)
+    return chosen
+
+
 def measure(learned: LearnedModel, test: Dataset) -> dict[str, Any]:
     errors = learned.errors(test)
     return {"test_accuracy": 1 - errors / len(test), "test_errors": errors, "test_traces": len(test)}
@@ -242,7 +250,7 @@ def lay_out(dataset: Dataset, settings: LearnSettings, preset: Preset) -> Layout
     aligned = len(aligned_atoms(vocabulary))
     wanted = settings.heads
     if wanted is None and preset.heads is not None:
-        wanted = preset.heads[aligned >= SMALL]
+        wanted = preset.heads[len(vocabulary.actions) > LARGE]
     spare = len(vocabulary.actions) if wanted is None else wanted - aligned
     if spare < 0:
         raise UserError(
