@@ -22,7 +22,7 @@ from trace2strips.demo import run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, shorten
 from trace2strips.files import check_writable, writing_text
-from trace2strips.learning import LearnSettings, RunLog, load_run, measure, open_run, save_run
+from trace2strips.learning import LearnSettings, RunLog, lay_out, load_run, measure, open_run, save_run
 from trace2strips.learning import learn as learn_model
 from trace2strips.pddl import format_model, format_model_problem, with_file
 from trace2strips.strips import StripsModel
@@ -256,6 +256,7 @@ def learn(
     settings = LearnSettings(network, form, heads, preset, seed, steps)
     dataset = read_trace_file(traces)
     testing = None if test is None else read_trace_file(test)
+    with_file(traces, lambda: lay_out(dataset, settings))
     open_run(out, dataset, settings, force)
     log = RunLog(out)
     with training_bar(quiet) as show:

@@ -453,7 +453,7 @@ def cover(
     chosen: list[int] = []
     left = np.arange(len(failed))
     order = np.argsort(rank, kind="stable")
-    while len(left):
+    while heads and len(left):
         explained = head_counts(states, failed[left])[:heads]
         explained[chosen] = 0
         safe = explained > 2 * broken + 3 * sqrt(noise * len(index)) if noise else broken == 0

@@ -115,10 +115,12 @@ class LearnedModel:
 
     def accuracy(self, dataset: Dataset) -> float:
         """Trace accuracy, self-masked. Names that were not in training are the user's error."""
+        dataset = dataset.with_start()
         return trace_accuracy(self.over_tokens(dataset), dataset)
 
     def errors(self, dataset: Dataset) -> int:
         """Traces with a wrong prediction."""
+        dataset = dataset.with_start()
         return int(wrong_traces(self.over_tokens(dataset), dataset).sum())
 
     def over_tokens(self, dataset: Dataset) -> StripsModel:
@@ -141,11 +143,10 @@ def learn(
 ) -> LearnedModel:
     """Learn a world model. With `run` training leaves checkpoints in that folder, and goes on where it was cut off."""
     settings = settings or LearnSettings()
-    dataset = traces if isinstance(traces, Dataset) else Dataset.of(traces)
+    dataset = (traces if isinstance(traces, Dataset) else Dataset.of(traces)).with_start()
     preset = PRESETS[settings.preset]
+    layout = lay_out(dataset, settings)
     contradictions = find_contradictions(dataset)
-    check_learnable(dataset)
-    layout = lay_out(dataset, settings, preset)
     large = len(dataset.vocabulary.actions) > LARGE
     network_settings = network_settings_for(dataset, settings, preset)
     network = StripsNetwork(layout, dataset, network_settings, settings.seed)
@@ -217,12 +218,6 @@ def measure(learned: LearnedModel, test: Dataset) -> dict[str, Any]:
     return {"test_accuracy": 1 - errors / len(test), "test_errors": errors, "test_traces": len(test)}
 
 
-def check_learnable(dataset: Dataset) -> None:
-    is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
-    if not is_action.any():
-        raise TraceError("there is no action in the traces", hint="a trace needs actions that worked or were refused")
-
-
 def warnings_about(dataset: Dataset, settings: LearnSettings, errors: int, completion: Completion) -> list[str]:
     """What a user should know of the data or the outcome, a sentence each."""
     found = []
@@ -244,9 +239,14 @@ def warnings_about(dataset: Dataset, settings: LearnSettings, errors: int, compl
     return found
 
 
-def lay_out(dataset: Dataset, settings: LearnSettings, preset: Preset) -> Layout:
-    """Aligned heads for the named atoms; spare heads, private to the actions that are refused most, or shared."""
-    vocabulary = dataset.vocabulary
+def lay_out(dataset: Dataset, settings: LearnSettings) -> Layout:
+    """Aligned heads for the named atoms; spare heads, private to the actions that are refused most, or shared.
+
+    Data that nothing can be learned from, and too few heads for it, are told here, before anything is written.
+    """
+    vocabulary, preset = dataset.vocabulary, PRESETS[settings.preset]
+    if not (vocabulary.kinds[dataset.tokens] == Kind.ACTION).any():
+        raise TraceError("there is no action in the traces", hint="a trace needs actions that worked or were refused")
     aligned = len(aligned_atoms(vocabulary))
     wanted = settings.heads
     if wanted is None and preset.heads is not None:

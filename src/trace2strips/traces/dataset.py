@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from trace2strips.strips import Atom, State
 from trace2strips.traces.vocabulary import Kind, Vocabulary
 
 FORMAT = "trace2strips-dataset-1"
+START = "start"  # the initial state of traces that do not tell theirs
 ARRAYS: dict[str, dict[str, type[np.generic]]] = {  # name → types in the file
     "tokens": {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32},
     "inapplicable": {"BOOL": np.bool_},
@@ -86,6 +87,32 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Trace]:
         return (self[i] for i in range(len(self)))
+
+    def with_start(self) -> Dataset:
+        """The same traces; those that say nothing of their initial state start in one that is named `start`.
+
+        Without it an atom could not be false at the start: what no action has touched counts as true.
+        """
+        kinds = self.vocabulary.kinds
+        begins = self.offsets[:-1]
+        told = np.zeros(len(self), dtype=bool)
+        some = self.offsets[1:] > begins
+        told[some] = kinds[self.tokens[begins[some]]] <= Kind.INIT_STATE
+        if told.all():
+            return self
+        states = self.vocabulary.init_states
+        vocabulary = self.vocabulary if START in states else replace(self.vocabulary, init_states=(*states, START))
+        moved = np.arange(len(kinds)) + (len(vocabulary) - len(kinds)) * (kinds > Kind.INIT_STATE)
+        start = vocabulary.number(Kind.INIT_STATE, START)
+        return Dataset(
+            vocabulary,
+            np.insert(moved[self.tokens], begins[~told], start).astype(token_type(vocabulary)),
+            np.insert(self.inapplicable, begins[~told], False),
+            self.offsets + np.concatenate([[0], np.cumsum(~told)]),
+            self.settings,
+            self.states,
+            self.lines,
+        )
 
     def names(self, index: int) -> list[str]:
         """The token names of one trace, setup actions and all."""
