@@ -23,7 +23,10 @@ Rows = list[dict[str, Any]]
 
 
 def load(name: str) -> dict[str, Any]:
-    return json.loads((ROOT / "results" / name).read_text())
+    path = ROOT / "results" / name
+    return (
+        json.loads(path.read_text()) if path.exists() else {"rows": [], "commit": "missing", "settings": {"batch": 64}}
+    )
 
 
 def runs(experiment: str) -> Rows:
@@ -38,7 +41,7 @@ def table(header: list[str], rows: list[list[str]], left: int = 1) -> str:
 
 
 def commits(rows: Rows) -> str:
-    return ", ".join(sorted({str(row["commit"]).removesuffix("-dirty") for row in rows}))
+    return ", ".join(sorted({str(row["commit"]) for row in rows}))
 
 
 def accuracy(value: float) -> str:
@@ -100,10 +103,12 @@ def main_rows() -> str:
                 cells += [f"{theirs[split]['mean']:g}"]
             times = [row["train_seconds"] for row in mine]
             cells += [str(sum(row["train_errors"] for row in mine)), str(sum(row["test_errors"] for row in mine))]
+            alone = [row["network_train_accuracy"] for row in mine]
+            cells += [f"{mean(alone):.3f}" if alone else "missing"]
             cells += [f"{max(times):.0f} s" if times else "missing", str(len(mine))]
             lines.append(cells)
     header = ["domain", "encoding", "train mean (worst)", "paper", "test mean (worst)", "paper", "train errors",
-              "test errors", "longest run", "seeds"]  # fmt: skip
+              "test errors", "network alone, train", "longest run", "seeds"]  # fmt: skip
     return table(header, lines, 2) + f"\n\n(commit {commits(measured)})"
 
 
@@ -123,12 +128,12 @@ def listed(experiment: str, columns: dict[str, str]) -> str:
     """One line per run, of the columns named."""
 
     def cell(value: Any) -> str:
-        if isinstance(value, float):
-            return f"{value:.1f}" if value > 1 else accuracy(value)
         return f"{value:,}" if isinstance(value, int) else str(value)
 
+    forms: dict[str, Callable[[Any], str]] = {"noise": "{:.0%}".format, "train_seconds": "{:.1f}".format}
+    forms |= {"train_accuracy": accuracy, "test_accuracy": accuracy}
     measured = runs(experiment)
-    lines = [[cell(row.get(key)) for key in columns] for row in measured]
+    lines = [[forms.get(key, cell)(row.get(key)) for key in columns] for row in measured]
     return table(list(columns.values()), lines) + f"\n\n(commit {commits(measured)})"
 
 
@@ -173,7 +178,7 @@ def kernels() -> str:
     steps = [row for row in record["rows"] if "length" not in row]
     scans = [row for row in record["rows"] if "length" in row]
     first = table(
-        ["one step, blocksworld-8b, 100 heads, batch 64", "time", "faster"],
+        [f"one step, blocksworld-8b, 100 heads, batch {record['settings']['batch']}", "time", "faster"],
         [[row["what"], f"{1000 * row['seconds']:,.2f} ms", f"{row['ratio']:,.0f}×"] for row in steps],
     )
     second = table(

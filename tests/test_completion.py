@@ -1,5 +1,7 @@
 """Completion: the counts are exact, preconditions are closed, atoms are invented and shared, models become minimal."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -110,6 +112,9 @@ def test_preconditions_are_closed_form() -> None:
         found = cover(histories, states, number, np.arange(layout.heads))
         assert len(found.unexplained) == 0
         assert len(found.pre) <= len(action.pre)
+        mine = histories.occurrences(number)
+        says = np.logical_or.reduce([is_deleted(states, histories.states(mine), head) for head in found.pre])
+        assert (says == histories.refused[mine]).all()
 
 
 @pytest.mark.parametrize("init", ["atoms", "states:20"])
@@ -148,11 +153,44 @@ def test_pruning_a_binarised_network_adds_no_error_and_drops_what_is_spurious() 
     extra.query[:] = 0
     noisy = Theta(*(np.concatenate([getattr(theta, n), getattr(extra, n)], axis=1) for n in ("query", "key", "value")))
     completion = Completion(dataset, layout)
-    world = extract(noisy, layout, completion)
+    world = extract(noisy, layout, completion, dataset)
     assert wrong_traces(world.over_tokens(), dataset).sum() == 0
     counts, true = world.counts(), count_parts(hidden)
     assert all(counts[part] <= true[part] for part in counts)
     assert world.invented == ()
+
+
+def test_nothing_in_a_completed_model_is_to_spare() -> None:
+    """Drop any one precondition or effect, and some training trace goes wrong."""
+    domain = get_domain("logistics:2x1")
+    dataset = sample(domain, SampleSettings(3000, 20))
+    layout = Layout.of(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
+    model = world_model(Completion(dataset, layout).run(random_theta(layout, 2)), layout)
+    for number, action in enumerate(model.model.actions):
+        for part in ("pre", "add", "delete"):
+            for atom in getattr(action, part):
+                less = replace(action, **{part: getattr(action, part) - {atom}})
+                actions = (*model.model.actions[:number], less, *model.model.actions[number + 1 :])
+                smaller = replace(model, model=StripsModel(model.model.atoms, actions))
+                assert wrong_traces(smaller.over_tokens(), dataset).any(), (action.name, part, atom)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pruning_never_makes_a_wrong_network_worse(seed: int) -> None:
+    dataset = sample(get_domain("blocksworld:2"), SampleSettings(300, 8))
+    layout = Layout.of(dataset.vocabulary, np.full(3, SHARED))
+    theta = random_theta(layout, seed)
+    before = wrong_traces(model_of(theta, layout), dataset).sum()
+    world = extract(theta, layout, Completion(dataset, layout), dataset)
+    assert wrong_traces(world.over_tokens(), dataset).sum() <= before
+    assert world.counts()["effects"] <= count_parts(model_of(theta, layout))["effects"]
+
+
+def test_traces_with_and_without_named_states_mix() -> None:
+    dataset = Dataset.of([Trace(("a",), (True,), state="s"), Trace(("a",), (False,)), Trace((), (), frozenset("p"))])
+    layout = Layout.of(dataset.vocabulary, np.arange(1))
+    world = world_model(Completion(dataset, layout).run(random_theta(layout, 0)), layout)
+    assert wrong_traces(world.over_tokens(), dataset).sum() <= 1
 
 
 def test_equal_spare_heads_are_merged() -> None:
@@ -162,7 +200,7 @@ def test_equal_spare_heads_are_merged() -> None:
     query = np.array([[0, 0, 0], [1, 1, 0]], dtype=np.float32)
     key = np.ones((2, 3), dtype=np.float32)
     value = np.array([[0, 0, 0], [1, 1, 1]], dtype=np.float32)
-    world = extract(Theta(query, key, value), layout, Completion(dataset, layout))
+    world = extract(Theta(query, key, value), layout, Completion(dataset, layout), dataset)
     assert len(world.model.atoms) == 1
     (atom,) = world.model.atoms
     assert world.model.action("use").pre == {atom}

@@ -22,7 +22,7 @@ from trace2strips.demo import run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, shorten
 from trace2strips.files import check_writable, writing_text
-from trace2strips.learning import LearnSettings, RunLog, lay_out, load_run, measure, open_run, save_run
+from trace2strips.learning import LearnSettings, RunLog, check_testable, lay_out, load_run, measure, open_run, save_run
 from trace2strips.learning import learn as learn_model
 from trace2strips.pddl import format_model, format_model_problem, with_file
 from trace2strips.strips import StripsModel
@@ -257,26 +257,29 @@ def learn(
     dataset = read_trace_file(traces)
     testing = None if test is None else read_trace_file(test)
     with_file(traces, lambda: lay_out(dataset, settings))
+    if testing is not None:
+        with_file(str(test), lambda: check_testable(dataset, testing))
     open_run(out, dataset, settings, force)
     log = RunLog(out)
-    with training_bar(quiet) as show:
+    try:
+        with training_bar(quiet) as show:
 
-        def watch(stage: str, report: Report) -> None:
-            log.write(stage, report)
-            show(stage, report)
+            def watch(stage: str, report: Report) -> None:
+                log.write(stage, report)
+                show(stage, report)
 
-        learned = with_file(traces, lambda: learn_model(dataset, settings, None, out, watch))
-    log.close()
-    if testing is not None:
-        learned.metrics.update(with_file(str(test), lambda: measure(learned, testing)))
+            learned = with_file(traces, lambda: learn_model(dataset, settings, testing, out, watch))
+    finally:
+        log.close()
     save_run(learned, out)
     for warning in learned.metrics["warnings"]:
         print(f"trace2strips: {warning}", file=sys.stderr)
     if learned.metrics["contradictions"]:
         first = learned.metrics["first_contradiction"]
-        where = f"{first['action']} worked in trace {first['worked'][0] + 1}, refused in {first['refused'][0] + 1}"
-        count = learned.metrics["contradictions"]
-        print(f"trace2strips: {count} contradictions in the labels, for example {where}", file=sys.stderr)
+        worked, failed = (place_of(dataset, traces, first[which][0]) for which in ("worked", "refused"))
+        count, name = learned.metrics["contradictions"], printable(first["action"])
+        example = f"for example {name} worked {worked} and was refused {failed} after the same history"
+        print(f"trace2strips: {count} contradictions in the labels, {example}", file=sys.stderr)
     if not quiet:
         show_metrics(out, learned.metrics)
 

@@ -1,15 +1,14 @@
-"""Completion: from nearly right binary parameters to a model that explains every training label, and no larger.
+"""Completion: from a network's bits to a model that explains every training label, with nothing in it to spare.
 
-Gradients find what the heads are about; the last bits are settled here, exactly and on the whole training set. What
-makes that cheap: the labels say which actions were applied, so a head's state at any position depends on its own bits
-alone. Three closed forms follow.
+Gradients alone stop short; the bits are settled here, on the whole training set. What makes that cheap: the labels say
+which actions were applied, so a head's state at any position depends on its own bits alone.
 
 * *Effects.* A head's state is what the last action that affects it says. One walk back through the history of each
   position that constrains the head counts, for every action at once, how the number of errors changes if the action
-  came to add, delete or ignore the head (`count_changes`). `descend` follows these counts down, `simplify` drops
-  every effect that no label needs.
+  came to add, delete or ignore the head (`count_changes`). `descend` follows these exact counts down from several
+  beginnings, the simplest first and the network's bits among them; `simplify` drops every effect that no label needs.
 * *Preconditions.* A head can be a precondition of an action only where it was never deleted when the action worked;
-  a smallest set of such heads that explains every refusal is its precondition list (`cover`).
+  a set of such heads that explains every refusal, none of them to spare, is its precondition list (`cover`).
 * *Atoms.* Refusals that no such set explains ask for a new atom: it must be true where the action worked and deleted
   at those refusals, so its effects can be fitted like any other's (`invent`). Actions whose new atoms can be one and
   the same share it (`share`).
@@ -28,11 +27,19 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64, UInt8, UInt64
 
 from trace2strips.compilation import compiled
-from trace2strips.networks.strips_transformer import CHUNKS, Layout, Theta
+from trace2strips.networks.strips_transformer import (
+    ACTION,
+    CHUNKS,
+    INIT_ATOM,
+    INIT_FALSE,
+    INIT_STATE,
+    TEST_ATOM,
+    Layout,
+    Theta,
+)
 from trace2strips.traces import Dataset
 
 NONE, ADD, DELETE = 0, 1, 2  # what a row does to a head
-FALSE_AT_START = 2  # `start` of a head: 0 untouched (true), 1 told by init-p, 2 deleted
 
 
 @dataclass(frozen=True)
@@ -90,12 +97,12 @@ def count_askers(kinds, row, head, actions, tokens, refused, offsets, count, row
     for t in range(len(offsets) - 1):
         for i in range(offsets[t], offsets[t + 1]):
             token = tokens[i]
-            if kinds[token] == 4:
+            if kinds[token] == TEST_ATOM:
                 count[actions + head[token]] += 1
-            elif kinds[token] == 3:
+            elif kinds[token] == ACTION:
                 count[row[token]] += 1
                 row_count[t] += not refused[i]
-            elif kinds[token] == 2:
+            elif kinds[token] == INIT_STATE:
                 row_count[t] += 1
 
 
@@ -108,19 +115,19 @@ def sort_by_asker(  # type: ignore[no-untyped-def]
         for i in range(offsets[t], offsets[t + 1]):
             token = tokens[i]
             kind = kinds[token]
-            if kind == 0:
+            if kind == INIT_FALSE:
                 initially_false[t] = 1
-            elif kind == 1:
+            elif kind == INIT_ATOM:
                 initially_false[t, head[token]] = 0
-            elif kind == 2:
+            elif kind == INIT_STATE:
                 rows[row_start[t] + applied] = row[token]
                 applied += 1
             else:
-                asker = row[token] if kind == 3 else actions + head[token]
+                asker = row[token] if kind == ACTION else actions + head[token]
                 o = place[asker]
                 place[asker] += 1
                 trace[o], depth[o], out[o] = t, applied, refused[i]
-                if kind == 3 and not refused[i]:
+                if kind == ACTION and not refused[i]:
                     rows[row_start[t] + applied] = row[token]
                     applied += 1
 
@@ -163,6 +170,7 @@ def join_demands(parts: list[Demands]) -> Demands:
 
 
 FORBIDS = 10
+EVEN = 1e-12  # a noise level too small to tolerate anything: successes and refusals weigh the same
 
 
 # --- effects ---------------------------------------------------------------------------------------------------------
@@ -312,7 +320,10 @@ def sparse(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]
     effect = np.full(layout.rows, NONE, dtype=np.uint8)
     if layout.rows > layout.actions:
         trace = histories.trace[demands.occurrence]
-        first = histories.rows[histories.row_start[trace]]
+        begin = histories.row_start[trace]
+        first = np.where(
+            begin < histories.row_start[trace + 1], histories.rows[np.minimum(begin, len(histories.rows) - 1)], 0
+        )
         deleted = np.bincount(first[demands.wanted], minlength=layout.rows)
         true = FORBIDS * np.bincount(first[~demands.wanted], minlength=layout.rows)
         effect[layout.actions :] = np.where(true >= deleted, ADD, DELETE)[layout.actions :]
@@ -384,30 +395,8 @@ def count_bits(states, index, count):  # type: ignore[no-untyped-def]
     for i in range(len(index)):
         for w in range(states.shape[1]):
             bits = states[index[i], w]
-            while bits:
-                low = bits & (~bits + np.uint64(1))
-                h = 0
-                step = low
-                # position of the single bit
-                if step >> np.uint64(32):
-                    h += 32
-                    step >>= np.uint64(32)
-                if step >> np.uint64(16):
-                    h += 16
-                    step >>= np.uint64(16)
-                if step >> np.uint64(8):
-                    h += 8
-                    step >>= np.uint64(8)
-                if step >> np.uint64(4):
-                    h += 4
-                    step >>= np.uint64(4)
-                if step >> np.uint64(2):
-                    h += 2
-                    step >>= np.uint64(2)
-                if step >> np.uint64(1):
-                    h += 1
-                count[w * 64 + h] += 1
-                bits &= bits - np.uint64(1)
+            for h in range(64):
+                count[w * 64 + h] += np.int64(bits >> np.uint64(h) & np.uint64(1))
 
 
 def head_counts(
@@ -501,7 +490,7 @@ def asked(worked: Int64[np.ndarray, " w"], refused: Int64[np.ndarray, " r"]) -> 
 
 
 @dataclass
-class Atom:
+class Candidate:
     """An atom in the making: what it does, where it starts, and the actions that need it with what they ask."""
 
     effect: UInt8[np.ndarray, " rows"]
@@ -531,7 +520,9 @@ class Completion:
         known = self.tested.copy()  # heads whose effects are settled
         self.fit_tested(heads, guess)
         heads.effects[:, ~known] = untouched(layout)[:, None]
-        private = {int(owner): guess[:, self.aligned + i] for i, owner in enumerate(layout.owner) if owner >= 0}
+        private: dict[int, list[UInt8[np.ndarray, " rows"]]] = {}
+        for i, owner in enumerate(layout.owner):
+            private.setdefault(int(owner), []).append(guess[:, self.aligned + i])
         for _ in range(rounds):
             unexplained = self.choose_preconditions(heads)
             if not unexplained:
@@ -550,8 +541,12 @@ class Completion:
             if self.over_limit:
                 break
         self.choose_preconditions(heads)
-        self.simplify(heads)
-        self.choose_preconditions(heads)
+        for _ in range(4):  # what one step drops may let the other drop more
+            before = heads.effects.copy(), [set(pre) for pre in heads.pre]
+            self.simplify(heads)
+            self.choose_preconditions(heads)
+            if (heads.effects == before[0]).all() and heads.pre == before[1]:
+                break
         return heads
 
     def fit_tested(self, heads: Heads, guess: UInt8[np.ndarray, "rows heads"]) -> None:
@@ -562,11 +557,13 @@ class Completion:
             demands = asked(*self.by_label(self.layout.actions + head))
             fit = self.fit(demands, head, [guess[:, head]])
             if fit.errors:
-                fit = Fit(self.histories, demands, head, fit.effect, noise=1e-9)  # count errors, unweighted
+                fit = Fit(self.histories, demands, head, fit.effect, EVEN)
                 fit.descend()
             wrong, total = wrong + fit.errors, total + len(demands.wanted)
             fits.append((head, fit))
-        self.noise = wrong / total if total else 0.0
+        # one head with errors is a search that got stuck; noise is everywhere
+        everywhere = sum(fit.errors > 0 for _, fit in fits) > len(fits) / 2
+        self.noise = wrong / total if everywhere else 0.0
         for head, fit in fits:
             if self.noise:
                 fit.noise = self.noise
@@ -625,16 +622,16 @@ class Completion:
         known: Bool[np.ndarray, " aligned"],
         unexplained: dict[int, Int64[np.ndarray, " occurrences"]],
         guess: UInt8[np.ndarray, "rows heads"],
-        private: dict[int, UInt8[np.ndarray, " rows"]],
-    ) -> list[Atom]:
+        private: dict[int, list[UInt8[np.ndarray, " rows"]]],
+    ) -> list[Candidate]:
         """Atoms that explain the unexplained refusals. Actions are first tried together, where what follows what points
         to one atom; then each alone; then together where at least nothing speaks against it. Atoms that leave nothing
         unexplained are taken; partial ones only where there is no other.
         """
         asks = {action: asked(self.by_label(action)[0], refusals) for action, refusals in unexplained.items()}
         signs = {action: pure(evidence(self.histories, demands)) for action, demands in asks.items()}
-        complete: list[Atom] = []
-        partial: list[Atom] = []
+        complete: list[Candidate] = []
+        partial: list[Candidate] = []
         for group in self.groups(asks, signs, known, 1):
             atom, done = self.try_atom(group, asks, known, guess, private)
             if done:
@@ -654,7 +651,7 @@ class Completion:
                     complete.append(atom)
         return complete or [atom for atom in partial if self.helps(atom)]
 
-    def helps(self, atom: Atom) -> bool:
+    def helps(self, atom: Candidate) -> bool:
         """A partial atom is of use if it forbids no success and explains some refusal."""
         fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise)
         refusals = int(atom.demands.wanted.sum())
@@ -690,21 +687,21 @@ class Completion:
         asks: dict[int, Demands],
         known: Bool[np.ndarray, " aligned"],
         guess: UInt8[np.ndarray, "rows heads"],
-        private: dict[int, UInt8[np.ndarray, " rows"]],
-    ) -> tuple[Atom, bool]:
+        private: dict[int, list[UInt8[np.ndarray, " rows"]]],
+    ) -> tuple[Candidate, bool]:
         """The best atom for a group of actions, and whether it explains all that they ask."""
         demands = join_demands([asks[action] for action in group])
         best: Fit | None = None
         best_start = self.aligned
         for start in self.starts(demands, known):
-            guesses = [guess[:, start]] if start < self.aligned else [private[a] for a in group[:1] if a in private]
+            guesses = [guess[:, start]] if start < self.aligned else private.get(group[0], [])
             fit = self.fit(demands, start, guesses, simple=False)
             if best is None or fit.errors < best.errors:
                 best, best_start = fit, start
             if fit.done:
                 break
         assert best is not None
-        return Atom(best.effect, best_start, list(group), demands), best.done
+        return Candidate(best.effect, best_start, list(group), demands), best.done
 
     def starts(self, demands: Demands, known: Bool[np.ndarray, " aligned"]) -> list[int]:
         """Where an atom may start: as an aligned atom whose effects are not settled yet, or false. Those first that
@@ -718,17 +715,17 @@ class Completion:
         order = np.argsort(broken, kind="stable")
         return [options[i] for i in order[:4]]
 
-    def share(self, atoms: list[Atom]) -> list[Atom]:
+    def share(self, atoms: list[Candidate]) -> list[Candidate]:
         """Let actions share an atom where one can meet the demands of all. An aligned atom is one by its name; of the
         others, those are tried together whose effects are most alike.
         """
-        shared: list[Atom] = []
+        shared: list[Candidate] = []
         for start in sorted({atom.start for atom in atoms if atom.start < self.aligned}):
             same = [atom for atom in atoms if atom.start == start]
             demands = join_demands([atom.demands for atom in same])
             fit = self.fit(demands, start, [], simple=False)
-            shared.append(Atom(fit.effect, start, [asker for atom in same for asker in atom.askers], demands))
-        invented: list[Atom] = []
+            shared.append(Candidate(fit.effect, start, [asker for atom in same for asker in atom.askers], demands))
+        invented: list[Candidate] = []
         for atom in sorted(atoms, key=lambda a: -len(a.demands.occurrence)):
             if atom.start < self.aligned:
                 continue
@@ -742,7 +739,7 @@ class Completion:
             atom.effect = fit.effect
         return [*shared, *invented]
 
-    def join(self, atom: Atom, other: Atom) -> bool:
+    def join(self, atom: Candidate, other: Candidate) -> bool:
         """Make `atom` meet the demands on `other` too, if it can."""
         if atom.start != other.start:
             return False
@@ -764,7 +761,8 @@ class Completion:
                 continue
             states = deleted_states(self.histories, heads)
             demands = demands_on(self.histories, states, heads, head, askers)
-            fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head), self.noise)
+            noise = self.noise if improve else EVEN
+            fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head), noise)
             if improve:
                 fit.descend()
             fit.simplify()

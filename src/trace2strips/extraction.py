@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trace2strips.completion import ADD, DELETE, Completion, Heads, effects_of
-from trace2strips.networks.strips_transformer import Layout, Theta
+from trace2strips.networks.strips_transformer import Layout, Theta, wrong_traces
 from trace2strips.strips import State, StripsAction, StripsModel
-from trace2strips.traces import Kind, Vocabulary
+from trace2strips.traces import Dataset, Kind, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def count_parts(model: StripsModel) -> dict[str, int]:
     }
 
 
-def extract(theta: Theta, layout: Layout, completion: Completion) -> WorldModel:
+def extract(theta: Theta, layout: Layout, completion: Completion, dataset: Dataset) -> WorldModel:
     """The paper's reading of the parameters, θ̄ ≥ 0.5, pruned: heads with equal effects are one, and what no training
-    label needs is gone. The number of training errors does not grow.
+    label needs is gone. The pruned model is taken unless it gets more training traces wrong.
     """
     binary = theta.binarise()
     effects = effects_of(theta, layout)
@@ -86,7 +86,10 @@ def extract(theta: Theta, layout: Layout, completion: Completion) -> WorldModel:
         if same != head:
             pre = [{same if h == head else h for h in asked} for asked in pre]
     heads = Heads(effects, start, [*pre, *({h} for h in range(aligned))])
-    return world_model(completion.prune(heads), layout)
+    plain = world_model(heads, layout)
+    pruned = world_model(completion.prune(heads), layout)
+    worse = wrong_traces(pruned.over_tokens(), dataset).sum() > wrong_traces(plain.over_tokens(), dataset).sum()
+    return plain if worse else pruned
 
 
 def world_model(heads: Heads, layout: Layout, name: str = "learned") -> WorldModel:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +116,7 @@ class LearnedModel:
         return format_model(self.model)
 
     def accuracy(self, dataset: Dataset) -> float:
-        """Trace accuracy, self-masked. Names that were not in training are the user's error."""
+        """Trace accuracy, self-masked. Actions, states, final atoms that training did not have are the user's error."""
         dataset = dataset.with_start()
         return trace_accuracy(self.over_tokens(dataset), dataset)
 
@@ -124,11 +126,21 @@ class LearnedModel:
         return int(wrong_traces(self.over_tokens(dataset), dataset).sum())
 
     def over_tokens(self, dataset: Dataset) -> StripsModel:
+        self.check_names(dataset)
+        return self.world.over_tokens(dataset.vocabulary)
+
+    def check_names(self, dataset: Dataset) -> None:
+        """Initial atoms that training never saw are no error: nothing is known of them, and they change nothing."""
         ours, theirs = self.world.vocabulary, dataset.vocabulary
-        for kind, names in ((Kind.ACTION, theirs.actions), (Kind.INIT_STATE, theirs.init_states)):
+        if not len(dataset):
+            raise TraceError("there is no trace to test on", hint="at least one")
+        for kind, names in (
+            (Kind.ACTION, theirs.actions),
+            (Kind.INIT_STATE, theirs.init_states),
+            (Kind.TEST_ATOM, theirs.test_atoms),
+        ):
             for name in names:
                 ours.number(kind, name)
-        return self.world.over_tokens(theirs)
 
 
 Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion") and where it stands
@@ -146,57 +158,57 @@ def learn(
     dataset = (traces if isinstance(traces, Dataset) else Dataset.of(traces)).with_start()
     preset = PRESETS[settings.preset]
     layout = lay_out(dataset, settings)
+    clock = time.perf_counter()
     contradictions = find_contradictions(dataset)
     large = len(dataset.vocabulary.actions) > LARGE
     network_settings = network_settings_for(dataset, settings, preset)
-    network = StripsNetwork(layout, dataset, network_settings, settings.seed)
     steps = preset.steps if settings.steps is None else settings.steps
     completion = Completion(dataset, layout)
-    report = Report()
-    world: WorldModel | None = None
-    best_errors = len(dataset) + 1
-    seconds = 0.0
-    attempts = 0
-    while best_errors > 0 and attempts < (preset.attempts if steps else 1):
-        attempts += 1
-        if attempts > 1:  # a new start with a new seed: other heads find other atoms
-            network = StripsNetwork(layout, dataset, network_settings, settings.seed + 10_007 * (attempts - 1))
-        plan = TrainingSettings(
-            steps, preset.batch[large], preset.validate_every, settings.seed + 10_007 * (attempts - 1)
-        )
-        checkpoint = None if run is None else run / f"checkpoint-{attempts}.safetensors"
-        report = train(network, dataset, plan, checkpoint, lambda r: watch("training", r) if watch else None)
-        clock = time.perf_counter()
-        if watch:
-            watch("completion", report)
+    best: Attempt | None = None
+    carried = 0.0
+    for attempt in range(1, (preset.attempts if steps else 1) + 1):
+        seed = settings.seed + 10_007 * (attempt - 1)  # a new start: other heads find other atoms
+        network = StripsNetwork(layout, dataset, network_settings, seed)
+        plan = TrainingSettings(steps, preset.batch[large], preset.validate_every, seed)
+        checkpoint = None if run is None else run / f"checkpoint-{attempt}.safetensors"
+
+        def tell(stage: str, report: Report, attempt: int = attempt) -> None:
+            report.attempt = attempt
+            if watch:
+                watch(stage, report)
+
+        report = train(network, dataset, plan, checkpoint, lambda r, tell=tell: tell("training", r))  # type: ignore[misc]
+        carried += report.carried
+        tell("completion", report)
         if preset.complete:
-            found = world_model(completion.run(network.theta, limit=settings.heads), layout)
+            world = world_model(completion.run(network.theta, limit=settings.heads), layout)
         else:
-            found = extract(network.theta, layout, completion)
-        errors = int(wrong_traces(found.over_tokens(), dataset).sum())
-        seconds += report.seconds + time.perf_counter() - clock
-        if errors < best_errors:
-            world, best_errors = found, errors
+            world = extract(network.theta, layout, completion, dataset)
+        errors = int(wrong_traces(world.over_tokens(), dataset).sum())
+        if best is None or errors < best.errors:
             theta = Theta(*(part.theta.copy() for part in (network.query, network.key, network.value)))
-    assert world is not None
+            best = Attempt(world, errors, theta, report, completion.noise, completion.over_limit)
+        if errors == 0:
+            break
+    assert best is not None
     metrics: dict[str, Any] = {
-        "train_accuracy": 1 - best_errors / len(dataset),
-        "train_errors": best_errors,
+        "train_accuracy": 1 - best.errors / len(dataset),
+        "train_errors": best.errors,
         "traces": len(dataset),
-        "train_seconds": seconds,
-        "steps": report.step,
-        "attempts": attempts,
-        "network_train_accuracy": report.best,
+        "train_seconds": time.perf_counter() - clock + carried,
+        "steps": best.report.step,
+        "attempts": attempt,
+        "network_train_accuracy": best.report.best if steps else None,
         "heads": layout.heads,
-        **world.counts(),
-        "invented_atoms": len(world.invented),
+        **best.world.counts(),
+        "invented_atoms": len(best.world.invented),
         "contradictions": len(contradictions),
-        "warnings": warnings_about(dataset, settings, best_errors, completion),
+        "warnings": warnings_about(dataset, settings, best),
     }
     if contradictions:
         first = contradictions[0]
         metrics["first_contradiction"] = asdict(first)
-    learned = LearnedModel(world, metrics, settings, theta, layout)
+    learned = LearnedModel(best.world, metrics, settings, best.theta, layout)
     if test is not None:
         metrics |= measure(learned, test)
     return learned
@@ -213,12 +225,30 @@ def network_settings_for(dataset: Dataset, settings: LearnSettings, preset: Pres
     return chosen
 
 
+def check_testable(training: Dataset, test: Dataset) -> None:
+    """Names in the test set that training does not have are told before the work, not after it."""
+    world = WorldModel(StripsModel((), ()), training.with_start().vocabulary)
+    LearnedModel(world, {}, LearnSettings()).check_names(test.with_start())
+
+
 def measure(learned: LearnedModel, test: Dataset) -> dict[str, Any]:
     errors = learned.errors(test)
     return {"test_accuracy": 1 - errors / len(test), "test_errors": errors, "test_traces": len(test)}
 
 
-def warnings_about(dataset: Dataset, settings: LearnSettings, errors: int, completion: Completion) -> list[str]:
+@dataclass(frozen=True)
+class Attempt:
+    """One round of training and completion."""
+
+    world: WorldModel
+    errors: int
+    theta: Theta
+    report: Report
+    noise: float
+    over_limit: int
+
+
+def warnings_about(dataset: Dataset, settings: LearnSettings, best: Attempt) -> list[str]:
     """What a user should know of the data or the outcome, a sentence each."""
     found = []
     is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
@@ -227,15 +257,15 @@ def warnings_about(dataset: Dataset, settings: LearnSettings, errors: int, compl
         found.append("no action ever worked: nothing can be said of effects")
     elif not refused.any():
         found.append("no action was ever refused: nothing can be said of preconditions")
-    if completion.over_limit:
+    if best.over_limit:
         found.append(
-            f"{settings.heads} heads are too few: at least {completion.over_limit} more atoms are needed "
+            f"{settings.heads} heads are too few: at least {best.over_limit} more atoms are needed "
             "to explain all refusals"
         )
-    elif errors:
-        found.append(f"{errors} of {len(dataset)} training traces are not explained by the model")
-    if completion.noise > 0:
-        found.append(f"the labels are noisy: about {completion.noise:.1%} of the final values contradict the rest")
+    elif best.errors:
+        found.append(f"{best.errors} of {len(dataset)} training traces are not explained by the model")
+    if best.noise > 0:
+        found.append(f"the labels are noisy: about {best.noise:.1%} of the final values do not fit the rest")
     return found
 
 
@@ -273,22 +303,31 @@ def owners(dataset: Dataset, spare: int) -> Int64[np.ndarray, " spare"]:
 
 
 def open_run(folder: Path, dataset: Dataset, settings: LearnSettings, force: bool = False) -> None:
-    """Make the folder, or continue in one that the same command on the same traces has begun."""
-    ours = {"settings": asdict(settings), "data": fingerprint(dataset)}
+    """Make the folder, or continue in one that the same command on the same traces has begun.
+
+    With `force` a run of ours is done anew; its old results are kept in `previous` until the new ones are there.
+    """
+    ours = {"trace2strips": "run", "settings": asdict(settings), "data": fingerprint(dataset)}
     path = folder / "settings.json"
     if folder.exists() and not folder.is_dir():
         raise FileError("is a file, not a folder", file=folder, hint="name another folder")
-    if path.exists() and not force:
-        theirs = json.loads(read_text(path))
-        if (folder / "metrics.json").exists():
-            raise FileError("holds a finished run already", file=folder, hint="--force learns anew")
-        if theirs != ours:
-            raise FileError("holds another unfinished run", file=folder, hint="--force starts anew")
-        return
-    if folder.exists() and any(folder.iterdir()) and not force and not path.exists():
-        raise FileError("is not empty and no run of trace2strips", file=folder, hint="name another folder")
+    if folder.exists() and any(folder.iterdir()):
+        theirs = read_settings(folder)
+        if theirs is None:
+            raise FileError("is not empty and no run of trace2strips", file=folder, hint="name another folder")
+        if not force:
+            if (folder / "metrics.json").exists():
+                raise FileError("holds a finished run already", file=folder, hint="--force learns anew")
+            if theirs != ours:
+                raise FileError("holds another unfinished run", file=folder, hint="--force starts anew")
+            return
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if (folder / "metrics.json").exists():
+            (folder / PREVIOUS).mkdir(exist_ok=True)
+            for name in ("settings.json", *RESULT_FILES):
+                if (folder / name).exists():
+                    (folder / name).replace(folder / PREVIOUS / name)
         for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*"):
             for old in folder.glob(pattern):
                 old.unlink()
@@ -297,6 +336,16 @@ def open_run(folder: Path, dataset: Dataset, settings: LearnSettings, force: boo
     write_json(path, ours)
 
 
+def read_settings(folder: Path) -> dict[str, Any] | None:
+    """What a run folder was begun with; None if it is none of ours."""
+    try:
+        record = json.loads(read_text(folder / "settings.json"))
+        return record if record["trace2strips"] == "run" else None
+    except (FileError, ValueError, KeyError, TypeError):
+        return None
+
+
+PREVIOUS = "previous"  # the results of the run before, while it is done anew
 RESULT_FILES = ("metrics.json", "model.json", "model.pddl", "weights.safetensors", "log.jsonl")
 
 
@@ -321,6 +370,7 @@ def save_run(learned: LearnedModel, folder: Path) -> None:
     write_json(folder / "metrics.json", learned.metrics)
     for checkpoint in folder.glob("checkpoint-*.safetensors"):
         checkpoint.unlink()
+    shutil.rmtree(folder / PREVIOUS, ignore_errors=True)
 
 
 def load_run(folder: str | Path) -> LearnedModel:
@@ -386,15 +436,26 @@ class RunLog:
             raise FileError(error.strerror or str(error), file=folder) from None
 
     def write(self, stage: str, report: Report) -> None:
+        """Add a row. A run that was cut off and goes on may come by the same step again: the newer row stays."""
         row = {"stage": stage, **asdict(report)}
+        row["loss"] = report.loss if isfinite(report.loss) else None
         try:
-            with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(row) + "\n")
-            for name in ("loss", "accuracy"):
-                self.events.add_scalar(name, getattr(report, name), report.step)
-            self.events.flush()
+            lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+            earlier = [line for line in lines if order(json.loads(line)) < order(row)]
+            with writing_text(self.path, force=True) as stream:
+                stream.writelines(f"{line}\n" for line in (*earlier, json.dumps(row)))
+            if stage == "training":
+                step = (report.attempt - 1) * report.steps + report.step
+                for name in ("loss", "accuracy"):
+                    self.events.add_scalar(name, getattr(report, name), step)
+                self.events.flush()
         except OSError as error:
             raise FileError(error.strerror or str(error), file=self.path, hint="is the disk full?") from None
 
     def close(self) -> None:
         self.events.close()
+
+
+def order(row: dict[str, Any]) -> tuple[int, int, bool]:
+    """Where a row of the log belongs."""
+    return row["attempt"], row["step"], row["stage"] != "training"

@@ -23,10 +23,11 @@ from trace2strips.errors import FileError
 from trace2strips.files import reading, writing
 from trace2strips.traces import Dataset
 
-BLOCK = 500  # steps whose batches are drawn together; also how often a checkpoint may be written
+BLOCK = 500  # steps whose batches are drawn together; a checkpoint stands at the end of a block
+CHECKPOINT_SECONDS = 20  # a kill loses at most about so much
 
 
-@runtime_checkable
+@runtime_checkable  # the type checker of the tests asks
 class Network(Protocol):
     """What can be trained: anything that takes a step on chosen traces and tells its accuracy."""
 
@@ -61,7 +62,9 @@ class Report:
     accuracy: float = 0.0  # of the last validation
     best: float = -1.0  # the best validation so far, and its step
     best_step: int = 0
-    seconds: float = 0.0  # of training, over all sessions of a resumed run
+    seconds: float = 0.0  # over all sessions of a resumed run
+    carried: float = 0.0  # of these, from earlier sessions
+    attempt: int = 1
 
 
 Watcher = Callable[[Report], None]
@@ -77,20 +80,22 @@ def train(
     """Train until the steps are done or accuracy on the training set is 1.0; ends with the best parameters."""
     report, best = resume(network, settings, checkpoint)
     report.steps = settings.steps
-    clock = time.perf_counter()
+    clock = saved = time.perf_counter()
     while report.step < settings.steps and report.best < 1.0:
         for chosen in draw_batches(len(dataset), settings, report.step):
             report.loss = network.step(chosen)
             report.step += 1
-        now = time.perf_counter()
-        report.seconds, clock = report.seconds + now - clock, now
-        if report.step % settings.validate_every == 0 or report.step == settings.steps:
+        validate = report.step % settings.validate_every == 0 or report.step == settings.steps
+        if validate:
             report.accuracy = network.evaluate(dataset)
             if report.accuracy >= report.best:
                 report.best, report.best_step = report.accuracy, report.step
                 best = {name: array.copy() for name, array in network.save().items()}
-            if checkpoint is not None:
-                write_checkpoint(checkpoint, network.save(), best, settings, report)
+        now = time.perf_counter()
+        report.seconds, clock = report.seconds + now - clock, now
+        if checkpoint is not None and (validate or now - saved > CHECKPOINT_SECONDS):
+            write_checkpoint(checkpoint, network.save(), best, settings, report)
+            saved = now
         if watch is not None:
             watch(report)
     network.load(best)
@@ -131,4 +136,6 @@ def resume(
         )
     network.load({name.removeprefix("now."): a for name, a in arrays.items() if name.startswith("now.")})
     best = {name.removeprefix("best."): a for name, a in arrays.items() if name.startswith("best.")}
-    return Report(**header["report"]), best
+    report = Report(**header["report"])
+    report.carried = report.seconds
+    return report, best

@@ -20,12 +20,12 @@ Each form has a slow reference in NumPy and a fused kernel in Numba with its gra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numba
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int64, UInt8
+from jaxtyping import Bool, Float, Float32, Int64
 
 from trace2strips.compilation import compiled
 from trace2strips.networks.optimisation import Parameters, radam_step
@@ -35,6 +35,7 @@ from trace2strips.traces import Dataset, Kind, Vocabulary
 CHUNKS = 4  # parts of a batch, each with its own gradient: the sum does not depend on the number of cores
 ALMOST_ONE = np.float32(1 - 1e-6)
 LEAST = 2.0**-20  # predictions are kept this far from 0 and 1 in the loss; both ends are exact in float32
+INIT_FALSE, INIT_ATOM, INIT_STATE, ACTION, TEST_ATOM = map(int, Kind)  # constants for the kernels
 SHARED = -1  # owner of a head that any action may ask
 
 
@@ -260,30 +261,14 @@ class Gradient:
         return Gradient(np.zeros(CHUNKS, dtype=np.float32), *(np.zeros(shape, dtype=np.float32) for _ in range(3)))
 
 
-@dataclass(frozen=True)
-class Batches:
-    """A dataset as the kernels want it: contiguous arrays of token kinds, rows, heads and labels."""
-
-    layout: Layout
-    dataset: Dataset
-    kind: UInt8[np.ndarray, " tokens"] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", self.layout.vocabulary.kinds)
-
-    def __len__(self) -> int:
-        return len(self.dataset)
-
-
 def gradient_step(
-    theta: Theta, batches: Batches, chosen: Int64[np.ndarray, " batch"], form: str, alpha: float, gamma: float,
-    out: Gradient,
+    theta: Theta, layout: Layout, dataset: Dataset, chosen: Int64[np.ndarray, " batch"], form: str, alpha: float,
+    gamma: float, out: Gradient,
 ) -> float:  # fmt: skip
     """Mean loss over the chosen traces; `out` gets its gradient with respect to the probabilities, chunk by chunk."""
-    layout, dataset = batches.layout, batches.dataset
     kernel = factored_kernel if form == "factored" else attention_kernel
     kernel(
-        batches.kind, layout.row, layout.head, theta.query, theta.key, theta.value, dataset.tokens,
+        layout.vocabulary.kinds, layout.row, layout.head, theta.query, theta.key, theta.value, dataset.tokens,
         dataset.inapplicable, dataset.offsets, chosen, np.float32(alpha), np.float32(gamma),
         out.loss, out.query, out.key, out.value,
     )  # fmt: skip
@@ -339,7 +324,7 @@ def factored_kernel(  # type: ignore[no-untyped-def]
                 token = tokens[start + i]
                 what = kind[token]
                 state, after = states[i], states[i + 1]
-                if what == 3:  # a domain action
+                if what == ACTION:
                     r = row[token]
                     keep = np.float32(1)
                     for h in range(heads):
@@ -354,17 +339,17 @@ def factored_kernel(  # type: ignore[no-untyped-def]
                     else:
                         for h in range(heads):
                             after[h] = state[h] + key[r, h] * (value[r, h] - state[h])
-                elif what == 4:  # test-p
+                elif what == TEST_ATOM:
                     part, slope = loss_and_slope(state[head[token]], inapplicable[start + i], alpha, gamma)
                     total += part
                     slopes[i] = slope * scale
                     for h in range(heads):
                         after[h] = state[h]
-                elif what == 2:  # init-s
+                elif what == INIT_STATE:
                     r = row[token]
                     for h in range(heads):
                         after[h] = value[r, h]
-                elif what == 1:  # init-p
+                elif what == INIT_ATOM:
                     for h in range(heads):
                         after[h] = state[h]
                     after[head[token]] = 0
@@ -378,7 +363,7 @@ def factored_kernel(  # type: ignore[no-untyped-def]
                 token = tokens[start + i]
                 what = kind[token]
                 state = states[i]
-                if what == 3:
+                if what == ACTION:
                     r = row[token]
                     if not inapplicable[start + i]:
                         for h in range(heads):
@@ -390,13 +375,13 @@ def factored_kernel(  # type: ignore[no-untyped-def]
                         one = slope / (np.float32(1) - min(query[r, h] * state[h], ALMOST_ONE))
                         grad_query[chunk, r, h] += one * state[h]
                         back[h] += one * query[r, h]
-                elif what == 4:
+                elif what == TEST_ATOM:
                     back[head[token]] += slopes[i]
-                elif what == 2:
+                elif what == INIT_STATE:
                     for h in range(heads):
                         grad_value[chunk, row[token], h] += back[h]
                     break
-                elif what == 1:
+                elif what == INIT_ATOM:
                     back[head[token]] = 0
                 else:
                     break  # nothing before init-false matters
@@ -422,7 +407,7 @@ def attention_kernel(  # type: ignore[no-untyped-def]
         grad_key[chunk] = 0
         grad_value[chunk] = 0
         applied = np.empty(longest, dtype=np.int64)  # rows of the applied actions so far, in order
-        # with_query[i] = u before the j-th applied action, for the query at hand; one row per applied action
+        # before[j]: u before the j-th applied action, for the query at hand
         before = np.empty((longest + 1, heads), dtype=np.float32)
         rest = np.empty(heads, dtype=np.float32)
         once = np.empty(heads, dtype=np.float32)  # u_0 = q·once − q²·twice
@@ -441,15 +426,15 @@ def attention_kernel(  # type: ignore[no-untyped-def]
             for i in range(n):
                 token = tokens[start + i]
                 what = kind[token]
-                if what == 0:
+                if what == INIT_FALSE:
                     once[:] = 1
-                elif what == 1:
+                elif what == INIT_ATOM:
                     twice[head[token]] = once[head[token]]
-                elif what == 2:
+                elif what == INIT_STATE:
                     init_row = row[token]
                     for h in range(heads):
                         once[h] = value[init_row, h]
-                elif what == 3:
+                elif what == ACTION:
                     r = row[token]
                     for h in range(heads):  # the oldest keys: the setup prefix
                         before[0, h] = query[r, h] * (once[h] - query[r, h] * twice[h])
@@ -526,7 +511,7 @@ class StripsNetwork:
 
     def __init__(self, layout: Layout, dataset: Dataset, settings: NetworkSettings, seed: int) -> None:
         self.layout = layout
-        self.batches = Batches(layout, dataset)
+        self.dataset = dataset
         self.settings = settings
         self.gradient = Gradient.for_layout(layout)
         self.steps = 0
@@ -552,12 +537,12 @@ class StripsNetwork:
         return Theta(self.query.theta, self.key.theta, self.value.theta)
 
     def __len__(self) -> int:
-        return len(self.batches)
+        return len(self.dataset)
 
     def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
         """One batch: loss, gradient, update."""
         s = self.settings
-        loss = gradient_step(self.theta, self.batches, chosen, s.form, s.alpha, s.gamma, self.gradient)
+        loss = gradient_step(self.theta, self.layout, self.dataset, chosen, s.form, s.alpha, s.gamma, self.gradient)
         self.steps += 1
         for part, slope, l1 in (
             (self.query, self.gradient.query, s.l1),
