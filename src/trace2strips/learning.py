@@ -188,7 +188,7 @@ def learn(
         if best is None or errors < best.errors:
             theta = Theta(*(part.theta.copy() for part in (network.query, network.key, network.value)))
             best = Attempt(world, errors, theta, report, completion.noise, completion.over_limit)
-        if errors == 0:
+        if errors == 0 or completion.noise:  # noisy labels will never all be explained
             break
     assert best is not None
     metrics: dict[str, Any] = {
