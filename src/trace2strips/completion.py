@@ -721,10 +721,10 @@ class Completion:
         """
         shared: list[Candidate] = []
         for start in sorted({atom.start for atom in atoms if atom.start < self.aligned}):
-            same = [atom for atom in atoms if atom.start == start]
-            demands = join_demands([atom.demands for atom in same])
-            fit = self.fit(demands, start, [], simple=False)
-            shared.append(Candidate(fit.effect, start, [asker for atom in same for asker in atom.askers], demands))
+            same = sorted((atom for atom in atoms if atom.start == start), key=lambda atom: -len(atom.askers))
+            for atom in same[1:]:  # who cannot join took the name by chance, and is explained in the next round
+                self.join(same[0], atom)
+            shared.append(same[0])
         invented: list[Candidate] = []
         for atom in sorted(atoms, key=lambda a: -len(a.demands.occurrence)):
             if atom.start < self.aligned:
