@@ -503,7 +503,7 @@ class NetworkSettings:
     alpha: float = 0.5
     gamma: float = 1.0
     rate: float = 0.05
-    l1: float = 0.0
+    l1: float = 0.0  # weight of the mean of the queries, and of that of the keys
 
 
 class StripsNetwork:
@@ -549,7 +549,7 @@ class StripsNetwork:
             (self.key, self.gradient.key, s.l1),
             (self.value, self.gradient.value, 0.0),
         ):
-            radam_step(part, slope, len(chosen), self.steps, s.rate, l1, s.logit)
+            radam_step(part, slope, len(chosen), self.steps, s.rate, l1 / max(1, part.free.sum()), s.logit)
         return loss
 
     def evaluate(self, dataset: Dataset) -> float:
