@@ -1,7 +1,10 @@
 """What README and docs show is executed here."""
 
+import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +70,18 @@ def test_functions_named_in_the_paper_table_exist() -> None:
             assert re.search(rf"(def|class) {name}\b|^    {name}\b", source, flags=re.MULTILINE), name
         for name in re.findall(r"`(test_\w+)`", test):
             assert f"def {name}(" in tests, name
+
+
+def test_tables_are_what_the_results_say() -> None:
+    """benchmarks/tables.py writes every figure from results/; none is typed by hand."""
+    result = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "tables.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_every_run_has_what_reports_need() -> None:
+    needed = {"experiment", "domain", "network", "form", "encoding", "preset", "traces", "seed", "train_accuracy",
+              "test_accuracy", "train_seconds", "commit"}  # fmt: skip
+    for line in (ROOT / "results" / "runs.jsonl").read_text().splitlines():
+        assert needed <= json.loads(line).keys()

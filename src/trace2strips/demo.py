@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -91,7 +92,8 @@ def action_pddl(model: StripsModel, name: str) -> str:
     """One action of the written domain, a condition or effect a line."""
     text = format_model(StripsModel(model.atoms, (model.action(name),)))
     block = text[text.index("(:action") : text.rindex(")")].rstrip()
-    return block.replace(" (", "\n      (").replace(":parameters\n      ()", ":parameters ()")
+    spread = re.sub(r"(?<!not) (?=\((?!and))", "\n      ", block)
+    return spread.replace(":parameters\n      ()", ":parameters ()")
 
 
 def render(dataset: Dataset, index: int) -> Text:
