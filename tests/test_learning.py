@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -210,30 +208,6 @@ def read_events(path: Path) -> list[Event]:
         events.append(Event.FromString(raw[at + 12 : at + 12 + length]))
         at += 16 + length
     return events
-
-
-def test_a_killed_command_goes_on_to_the_same_result(run: Run, tmp_path: Path) -> None:
-    write_sets(tmp_path, traces=3000)
-    words = ("learn", "train.t2s", "--steps", 60_000, "--form", "attention", "--preset", "paper")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trace2strips", *map(str, words), "--out", "killed"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    for _ in range(1200):
-        if (tmp_path / "killed" / "checkpoint-1.safetensors").exists() or process.poll() is not None:
-            break
-        time.sleep(0.1)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "killed" / "metrics.json").exists()
-    assert "not finished" in run("evaluate", "killed").stderr
-    refused(run, tmp_path, "learn", "train.t2s", "--out", "killed", "--seed", 5, message="another unfinished run")
-    logged = (tmp_path / "killed" / "log.jsonl").read_text()
-    assert run(*words, "--out", "killed").returncode == 0
-    assert (tmp_path / "killed" / "log.jsonl").read_text().startswith(logged[: logged.index('"step": 20000')])
-    assert run(*words, "--out", "whole").returncode == 0
-    for name in ("weights.safetensors", "model.json", "model.pddl"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_mistakes_with_runs(run: Run, tmp_path: Path) -> None:
