@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -208,6 +210,34 @@ def read_events(path: Path) -> list[Event]:
         events.append(Event.FromString(raw[at + 12 : at + 12 + length]))
         at += 16 + length
     return events
+
+
+EAGER = "import trace2strips.training as t, trace2strips.cli as c; t.CHECKPOINT_SECONDS = 0; c.main()"
+
+
+def test_a_killed_command_goes_on_to_the_same_result(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that is killed compiles the kernels, the one that goes on reads them from disk."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    write_sets(tmp_path, traces=1000)
+    words = ("learn", "train.t2s", "--steps", 12_000, "--form", "attention", "--preset", "paper")
+    process = subprocess.Popen(
+        [sys.executable, "-c", EAGER, *map(str, words), "--out", "killed"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    log = tmp_path / "killed" / "log.jsonl"
+    while process.poll() is None and not (log.exists() and '"step": 2000' in log.read_text()):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "metrics.json").exists()
+    assert "not finished" in run("evaluate", "killed").stderr
+    refused(run, tmp_path, "learn", "train.t2s", "--out", "killed", "--seed", 5, message="another unfinished run")
+    logged = log.read_text()
+    assert run(*words, "--out", "killed").returncode == 0
+    assert log.read_text().startswith(logged[: logged.index('"step": 2000')])
+    assert run(*words, "--out", "whole").returncode == 0
+    for name in ("weights.safetensors", "model.json", "model.pddl"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_mistakes_with_runs(run: Run, tmp_path: Path) -> None:

@@ -275,7 +275,7 @@ def gradient_step(
     return float(out.loss.sum()) / max(1, len(chosen))
 
 
-@compiled(fastmath=True)
+@compiled()
 def loss_and_slope(y, z, alpha, gamma):  # type: ignore[no-untyped-def]
     """The focal loss of one position and its derivative by y."""
     y = min(max(y, np.float32(LEAST)), np.float32(1 - LEAST))
@@ -293,7 +293,7 @@ def loss_and_slope(y, z, alpha, gamma):  # type: ignore[no-untyped-def]
     return loss, slope
 
 
-@compiled(parallel=True, fastmath=True)
+@compiled(parallel=True)
 def factored_kernel(  # type: ignore[no-untyped-def]
     kind, row, head, query, key, value, tokens, inapplicable, offsets, chosen, alpha, gamma,
     loss, grad_query, grad_key, grad_value,
@@ -387,7 +387,7 @@ def factored_kernel(  # type: ignore[no-untyped-def]
                     break  # nothing before init-false matters
 
 
-@compiled(parallel=True, fastmath=True)
+@compiled(parallel=True)
 def attention_kernel(  # type: ignore[no-untyped-def]
     kind, row, head, query, key, value, tokens, inapplicable, offsets, chosen, alpha, gamma,
     loss, grad_query, grad_key, grad_value,
