@@ -21,11 +21,19 @@ ORDER = [
     "completion",
     "extraction",
     "learning",
+    "planners",
+    "planning",
     "demo",
     "cli",
     "__main__",
 ]
-FREE = {"errors": set(), "compilation": set(), "files": {"errors"}, "strips": {"errors", "compilation"}}
+FREE = {
+    "errors": set(),
+    "compilation": set(),
+    "files": {"errors"},
+    "strips": {"errors", "compilation"},
+    "planners": set(),
+}
 SOURCE = Path(trace2strips.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -54,6 +54,10 @@ class TraceError(UserError):
     """A trace file or dataset that cannot be read."""
 
 
+class PlannerError(UserError):
+    """A planner that is unknown or not there, or limits under which nothing can be searched."""
+
+
 class FileError(UserError):
     """A path that cannot be read or written."""
 
