@@ -1,4 +1,4 @@
-"""Accuracy, time and size of learned models: the measurements behind results/runs.jsonl.
+"""Accuracy, time and size of learned models, and how they plan: the measurements behind results/runs.jsonl.
 
     python benchmarks/learning.py main [--domain D ...] [--encoding E ...] [--seeds 0,1,2]
     python benchmarks/learning.py dataset-size | heads | noise | untrained | paper
@@ -11,7 +11,8 @@ untrained     completion alone, from random parameters: no training step, one at
 paper         the paper's preset in the attention form, 5·10^5 steps, blocksworld-5b and ferry-5c
 
 The seed draws the traces and starts the network. 10^5 training traces (D=50; maze-7x7 200) and 2·10^5 test traces
-(D=200; maze-7x7 400) unless said. A run that is in the file already is skipped; one line is added per finished run.
+(D=200; maze-7x7 400) unless said, then 100 planning problems with Mimir (GBFS, FF, 10^6 states). A run that is in the
+file already is skipped; one line is added per finished run.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 from measuring import commit
 
 from trace2strips.domains import BENCHMARKS, get_domain
+from trace2strips.evaluation import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.extraction import count_parts
 from trace2strips.learning import LearnSettings, learn
 from trace2strips.strips import StripsModel
@@ -113,6 +115,10 @@ def perform(run: Run, scratch: Path) -> dict[str, Any]:
     row |= {f"hidden_{name}": count for name, count in hidden.items()}
     if run.noise:
         row["clean_train_accuracy"] = learned.accuracy(train)
+    problems = domain.problems(100, run.encoding)
+    row |= evaluate_planning(learned.world, domain, run.encoding, problems).row()
+    row["unseen_actions"] = len(unseen_actions(learned.world, domain))
+    row["problems_with_unseen_actions"] = len(need_unseen(learned.world, domain, problems))
     return row | {"test_traces": len(test), "commit": commit()}
 
 
@@ -140,7 +146,7 @@ def main() -> None:
             print(
                 f"{run.domain:15} {run.encoding:10} seed {run.seed} traces {run.traces:6} heads {run.heads} noise "
                 f"{run.noise}: train {row['train_accuracy']:.5f} test {row['test_accuracy']:.5f} "
-                f"{row['train_seconds']:.1f} s, {row['attempts']} attempts, "
+                f"plan {row['plan_accuracy']:.2f} {row['train_seconds']:.1f} s, {row['attempts']} attempts, "
                 f"atoms {row['atoms']}/{row['hidden_atoms']}, "
                 f"pre {row['preconditions']}/{row['hidden_preconditions']}, "
                 f"effects {row['effects']}/{row['hidden_effects']}",

@@ -17,7 +17,7 @@ from typing import Any
 from trace2strips.domains import BENCHMARKS, get_domain
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "paper.md", ROOT / "docs" / "learning.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "paper.md", ROOT / "docs" / "learning.md", ROOT / "docs" / "planning.md")
 ENCODINGS = {"atoms": "STRIPS atoms", "states:50": "STRIPS 50 states", "states:100": "STRIPS 100 states"}
 Rows = list[dict[str, Any]]
 
@@ -124,6 +124,41 @@ def sizes() -> str:
     return table(["domain", "atoms: learned / hidden", "preconditions", "effects"], lines)
 
 
+def told(value: float | None, form: str = "{:g}") -> str:
+    """A figure of the paper; it gives none where nothing was solved."""
+    return "-" if value is None else form.format(value)
+
+
+def planning() -> str:
+    """Planning accuracy and the paper's extended columns, mean over seeds."""
+    paper = load("paper.json")["extended_planning"]
+    measured = [row for row in runs("main") if "plan_accuracy" in row]
+    lines = []
+    for domain in BENCHMARKS:
+        for encoding, label in ENCODINGS.items():
+            mine = [row for row in measured if (row["domain"], row["encoding"]) == (domain, encoding)]
+            theirs = {name: None if pair is None else pair["mean"] for name, pair in paper[domain][label].items()}
+            if not mine:
+                lines.append([domain, encoding, *["missing"] * 10])
+                continue
+            correct = [row["plan_accuracy"] for row in mine]
+            wrong = (sum(row[f"plans_{kind}"] for row in mine) for kind in ("inapplicable", "bad_goal", "unsolved"))
+            unseen = "/".join(str(row["problems_with_unseen_actions"]) for row in mine)
+            length, seconds, states = (
+                mean(row[name] for row in mine) for name in ("plan_mean_length", "plan_seconds", "plan_states")
+            )
+            lines.append([
+                domain, encoding, f"{accuracy(mean(correct))} ({accuracy(min(correct))})", told(theirs["correct"]),
+                " / ".join(map(str, wrong)), unseen, f"{length:.1f}", told(theirs["mean_length"]),
+                f"{1000 * seconds:.0f} ms", told(theirs["time_s"], "{:.4f} s"), f"{states:,.0f}",
+                told(theirs["generated_states"], "{:,.0f}"),
+            ])  # fmt: skip
+    header = ["domain", "encoding", "plans correct, mean (worst)", "paper", "inapplicable / bad goal / unsolved",
+              "problems that need an unseen action, by seed", "mean length", "paper", "time", "paper", "states",
+              "paper"]  # fmt: skip
+    return table(header, lines, 2) + f"\n\n(commit {commits(measured)})"
+
+
 def listed(experiment: str, columns: dict[str, str]) -> str:
     """One line per run, of the columns named."""
 
@@ -192,7 +227,7 @@ def kernels() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
-    "untrained": untrained, "paper-preset": paper_preset, "kernels": kernels,
+    "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
 }  # fmt: skip
 
 

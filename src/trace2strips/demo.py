@@ -1,4 +1,4 @@
-"""What `make demo` shows: a hidden blocksworld is learned from its traces, learned and hidden action side by side."""
+"""What `make demo` shows: a hidden blocksworld is learned from traces, shown beside the learned one, and planned with."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress
+from rich.table import Table
 from rich.text import Text
 
-from trace2strips.domains import get_domain
+from trace2strips.domains import Domain, get_domain
+from trace2strips.evaluation import Outcome, PlanningReport, evaluate_planning
 from trace2strips.extraction import count_parts
 from trace2strips.files import writing_text
 from trace2strips.learning import LearnedModel, LearnSettings, learn
@@ -25,6 +27,7 @@ DOMAIN = "blocksworld-8b"
 TRACES = 20_000
 TEST_TRACES = 20_000
 SHOWN = "stack_b1_b2"
+PROBLEMS = 100
 
 
 def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
@@ -70,7 +73,45 @@ def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
         with writing_text(out, force=True) as stream:
             stream.write(learned.pddl())
         console.print(f"The whole model for any planner: {out}")
+    console.rule("Planning with the learned model")
+    show_plans(console, learned, domain)
     return learned
+
+
+def show_plans(console: Console, learned: LearnedModel, domain: Domain) -> None:
+    """All planning problems, and the plan of the first one."""
+    problems = domain.problems(PROBLEMS)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("planning", total=PROBLEMS)
+        report = evaluate_planning(
+            learned.world, domain, problems=problems, progress=lambda n: progress.advance(task, n)
+        )
+    console.print(
+        f"{PROBLEMS} problems, none of which starts where a training trace did. Mimir plans with the learned model; "
+        "each plan is then tried out in the hidden world."
+    )
+    console.print(outcome_table(report, f"{PROBLEMS} problems of {domain.name}"))
+    problem, first = problems[0], report.judged[0]
+    goal = " ".join(sorted(problem.goal))
+    console.print(f"The first problem: reach {goal}. Plan ({first.outcome.value}):")
+    console.print(Panel(Text(" ".join(first.result.plan or ()))))
+
+
+def outcome_table(report: PlanningReport, title: str) -> Table:
+    """The columns of the paper's extended tables."""
+    row = report.row()
+    table = Table(title=title)
+    for outcome in Outcome:
+        table.add_column(outcome.value, justify="right")
+    for heading in ("mean length", "max length", "mean time", "mean states"):
+        table.add_column(heading, justify="right")
+    values = ((row["plan_mean_length"], "{:.1f}"), (row["plan_max_length"], "{}"), (row["plan_seconds"], "{:.4f} s"),
+              (row["plan_states"], "{:,.0f}"))  # fmt: skip
+    table.add_row(
+        *(str(report.count(outcome)) for outcome in Outcome),
+        *("-" if value is None else form.format(value) for value, form in values),
+    )
+    return table
 
 
 def learn_with_bar(console: Console, train: Dataset, test: Dataset) -> LearnedModel:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trace2strips.completion import ADD, DELETE, Completion, Heads, effects_of
+from trace2strips.errors import ModelError, suggest
 from trace2strips.networks.strips_transformer import Layout, Theta, wrong_traces
 from trace2strips.strips import State, StripsAction, StripsModel
 from trace2strips.traces import Dataset, Kind, Vocabulary
@@ -31,6 +32,12 @@ class WorldModel:
         """Atoms that no setup action names."""
         named = {*self.vocabulary.init_atoms, *self.vocabulary.test_atoms}
         return tuple(atom for atom in self.model.atoms if atom not in named)
+
+    def start(self, name: str) -> State:
+        """What holds after `init-s`."""
+        if name not in self.states:
+            raise ModelError(f"unknown initial state {name!r}", hint=suggest(name, self.states, "initial states"))
+        return self.states[name]
 
     def over_tokens(self, vocabulary: Vocabulary | None = None) -> StripsModel:
         """The model with its setup actions, in the order of the token numbers: what classifies whole traces.

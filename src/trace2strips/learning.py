@@ -192,6 +192,8 @@ def learn(
             break
     assert best is not None
     metrics: dict[str, Any] = {
+        "domain": dataset.settings.get("domain"),  # None where the traces do not say what they come from
+        "encoding": dataset.settings.get("init"),
         "train_accuracy": 1 - best.errors / len(dataset),
         "train_errors": best.errors,
         "traces": len(dataset),

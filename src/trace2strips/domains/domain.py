@@ -10,12 +10,13 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Int
 
-from trace2strips.errors import DomainError, shorten
+from trace2strips.errors import DomainError, PddlError, shorten
 from trace2strips.pddl import (
     GroundTask,
     LiftedDomain,
     LiftedProblem,
     Literal,
+    goal_atom,
     ground,
     parse_domain,
     parse_problem,
@@ -208,6 +209,22 @@ class Domain:
             return frozenset(self.model.atoms[self.column(x.predicate, *x.arguments)] for x in literals)
 
         return StripsProblem(self.model, names(given.init), names(given.goal), given.name)
+
+    def problem_of(self, lifted: LiftedProblem) -> StripsProblem:
+        """A problem file over the lifted domain as a problem over F. It must have the domain's own objects."""
+        if dict(lifted.objects) != dict(self.example.objects):
+            raise PddlError(
+                f"its objects differ from those of {self.name}", hint=f"{len(self.example.objects)} objects are known: "
+                + shorten(" ".join(name for name, _ in self.example.objects), 100),
+            )  # fmt: skip
+        fluent = self.lifted.changing | self.family.varying
+        facts = {self.literal(atom): atom for atom in self.model.atoms}
+        init = [fact for fact in lifted.init if fact.predicate in fluent]
+        for fact in init:
+            if fact not in facts:
+                raise PddlError(f"the initial atom {fact} can never be true in {self.name}")
+        goal = frozenset(goal_atom(fact, facts, set(self.task.statics), fluent) for fact in lifted.goal) - {""}
+        return StripsProblem(self.model, frozenset(facts[fact] for fact in init), goal, lifted.name)
 
     def lifted_problem(self, problem: StripsProblem) -> LiftedProblem:
         """The same problem over the lifted domain, statics and all, for planners and simulators that want it."""

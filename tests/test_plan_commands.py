@@ -1,0 +1,162 @@
+"""`trace2strips plan` and the planning half of `evaluate`, as a user would call them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+from trace2strips.domains import get_domain
+from trace2strips.learning import LearnSettings, learn, open_run, save_run
+from trace2strips.pddl import format_model, format_model_problem, format_problem
+from trace2strips.traces import Dataset, SampleSettings, Trace, sample, write_traces
+
+DOMAIN = get_domain("blocksworld:3")
+TABLE = "ontable_b1 ontable_b2 ontable_b3 clear_b1 clear_b2 clear_b3 handempty"
+TOWER = ["pick-up_b2", "stack_b2_b3", "pick-up_b1", "stack_b1_b2"]
+
+
+def save(dataset: Dataset, folder: Path) -> Path:
+    settings = LearnSettings()
+    open_run(folder, dataset, settings)
+    save_run(learn(dataset, settings, run=folder), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Learned from initial atoms, from named initial states, and from a log that tells nothing but actions."""
+    folder = tmp_path_factory.mktemp("runs")
+    save(sample(DOMAIN, SampleSettings(3000, 25)), folder / "atoms")
+    save(sample(DOMAIN, SampleSettings(3000, 25, init="states:5")), folder / "states")
+    door = [("open",), ("open", "open"), ("close",), ("open", "close"), ("open", "close", "close")]
+    labels = [(True,), (True, False), (False,), (True, True), (True, True, False)]
+    save(Dataset.of(Trace(a, ok) for a, ok in zip(door, labels, strict=True)), folder / "log")
+    return folder
+
+
+def refused(result: object, message: str) -> None:
+    """One line on standard error, exit code 2, nothing on standard output."""
+    assert result.returncode == 2, result  # type: ignore[attr-defined]
+    assert result.stdout == ""  # type: ignore[attr-defined]
+    assert result.stderr.count("\n") == 1  # type: ignore[attr-defined]
+    assert message in result.stderr  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("planner", ["mimir", "fast-downward", "pyperplan"])
+def test_plan_with_a_learned_model(run: Run, runs: Path, planner: str) -> None:
+    words = ("--init", TABLE, "--goal", "on_b1_b2, on_b2_b3", "--planner", planner, "--optimal")
+    result = run("plan", runs / "atoms", *words)
+    assert (result.returncode, result.stdout.splitlines()) == (0, TOWER), result.stderr
+    assert "4 actions" in result.stderr
+    record = json.loads(run("plan", runs / "atoms", *words, "--json").stdout)
+    assert (record["status"], record["plan"], record["planner"]) == ("solved", TOWER, planner)
+
+
+def test_models_of_all_kinds(run: Run, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "hidden.pddl").write_text(format_model(DOMAIN.model))
+    for model in ("blocksworld:3", "hidden.pddl"):
+        result = run("plan", model, "--init", TABLE, "--goal", "on_b1_b2", "--goal", "on_b2_b3", "--optimal")
+        assert result.stdout.splitlines() == TOWER
+    result = run("plan", runs / "states", "--init", "s0", "--enable", "stack_b1_b2")
+    assert result.returncode == 0, result.stderr
+    assert run("plan", runs / "log", "--enable", "close").stdout == "open\n"
+
+
+def test_problem_files(run: Run, runs: Path, tmp_path: Path) -> None:
+    """In the hidden domain's words, lifted or grounded, or in the model's own."""
+    problem = next(p for p in DOMAIN.problems(20) if not p.goal <= p.init)
+    (tmp_path / "lifted.pddl").write_text(format_problem(DOMAIN.lifted_problem(problem)))
+    (tmp_path / "grounded.pddl").write_text(format_model_problem(problem))
+    (tmp_path / "own.pddl").write_text(
+        format_model_problem(problem).replace("(:domain blocksworld)", "(:domain learned)")
+    )
+    for name in ("lifted.pddl", "grounded.pddl"):
+        for model in (runs / "atoms", "blocksworld:3"):
+            plan = run("plan", model, "--problem", name).stdout.splitlines()
+            assert problem.solved_by(plan)
+    assert problem.solved_by(run("plan", runs / "atoms", "--problem", "own.pddl").stdout.splitlines())
+
+
+def test_goals_by_example(run: Run, runs: Path) -> None:
+    result = run("plan", runs / "atoms", "--init", TABLE, "--after", " ".join(TOWER), "--optimal")
+    assert result.stdout.splitlines() == TOWER
+    result = run("plan", runs / "atoms", "--init", TABLE, "--enable", "stack_b1_b2", "--optimal")
+    assert result.stdout.splitlines() == ["pick-up_b1"]
+    result = run("plan", "blocksworld:3", "--init", TABLE, "--goal", "!clear_b1 !holding_b1", "--optimal")
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_no_plan_is_exit_code_1(run: Run, runs: Path) -> None:
+    words = ("plan", runs / "atoms", "--init", TABLE)
+    for planner in ("mimir", "fast-downward", "pyperplan"):
+        result = run(*words, "--goal", "on_b1_b2 on_b2_b1", "--planner", planner)
+        assert (result.returncode, result.stdout) == (1, "no plan: unsolvable\n"), (planner, result)
+    limited = run("plan", "blocksworld-8b", "--problem", "p.pddl")
+    refused(limited, "p.pddl")
+    result = run(*words, "--goal", "on_b1_b2 on_b2_b3", "--max-states", 2)
+    assert (result.returncode, result.stdout) == (1, "no plan: out of states\n")
+
+
+def test_the_plan_is_written(run: Run, tmp_path: Path) -> None:
+    words = ("plan", "blocksworld:3", "--init", TABLE, "--goal", "on_b1_b2", "--out", "plan.txt")
+    assert run(*words).returncode == 0
+    assert (tmp_path / "plan.txt").read_text() == "(pick-up_b1)\n(stack_b1_b2)\n"
+    refused(run(*words), "plan.txt")
+    assert run(*words, "--force").returncode == 0
+
+
+def test_mistakes(run: Run, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.pddl").write_text("(define (problem p) (:domain learned)\n (:init (nothing))\n (:goal (and)))")
+    (tmp_path / "other.pddl").write_text("(define (problem p) (:domain gripper) (:init) (:goal (and)))")
+    words = ("plan", runs / "atoms", "--init", TABLE)
+    cases: list[tuple[tuple[object, ...], str]] = [
+        ((*words, "--goal", "on_b1_b9"), "unknown atom 'on_b1_b9' (hint: did you mean 'on_b1_b"),
+        (("plan", runs / "atoms", "--init", "tabel_b1", "--goal", "on_b1_b2"), "unknown atom 'tabel_b1'"),
+        (("plan", runs / "states", "--init", "s7", "--goal", "on_b1_b2"), "unknown initial state 's7'"),
+        (("plan", runs / "atoms", "--goal", "on_b1_b2"), "where to start is not said"),
+        (("plan", runs / "states", "--goal", "on_b1_b2"), "where to start is not said (hint: --init s0"),
+        (words, "there is no goal"),
+        ((*words, "--goal", "on_b1_b2 !on_b1_b2"), "the goal contradicts itself"),
+        ((*words, "--enable", "stack_b1_b9"), "unknown action 'stack_b1_b9'"),
+        ((*words, "--after", "stack_b1_b2"), "action 1 of the example, 'stack_b1_b2', cannot be applied"),
+        ((*words, "--after", "jump"), "unknown action 'jump'"),
+        ((*words, "--goal", "on_b1_b2", "--problem", "bad.pddl"), "--problem says init and goal already"),
+        (("plan", runs / "atoms", "--problem", "bad.pddl"), "bad.pddl:2"),
+        (("plan", runs / "atoms", "--problem", "other.pddl"), "the problem is for domain 'gripper'"),
+        (("plan", runs / "atoms", "--problem", "missing.pddl"), "missing.pddl"),
+        (
+            (*words, "--goal", "on_b1_b2", "--planner", "mimmir"),
+            "unknown planner 'mimmir' (hint: did you mean 'mimir'?",
+        ),
+        ((*words, "--goal", "on_b1_b2", "--max-states", 0), "0"),
+        ((*words, "--goal", "on_b1_b2", "--max-seconds", -1), "-1"),
+        ((*words, "--goal", "on_b1_b2", "--max-memory", 0), "0"),
+        (
+            ("plan", "blocksword-8b", "--init", TABLE, "--goal", "x"),
+            "no run folder, PDDL file or domain 'blocksword-8b'",
+        ),
+        (("plan", "no/such/run", "--goal", "x"), "no such file or folder"),
+        (("plan", tmp_path, "--goal", "x"), "no run of trace2strips"),
+        (("evaluate", runs / "atoms", "--planner", "nobody"), "unknown planner"),
+        (("evaluate", runs / "atoms", "--problems", -1), "-1 problems"),
+        (("evaluate", runs / "atoms", "--domain", "nowhere-3"), "unknown domain"),
+    ]
+    for arguments, message in cases:
+        refused(run(*arguments), message)
+
+
+def test_evaluate_plans(run: Run, runs: Path, tmp_path: Path) -> None:
+    metrics = json.loads(run("evaluate", runs / "atoms", "--problems", 20, "--json").stdout)
+    assert (metrics["problems"], metrics["plan_accuracy"], metrics["plans_correct"]) == (20, 1.0, 20)
+    assert (metrics["domain"], metrics["encoding"], metrics["planner"]) == ("blocksworld:3", "atoms", "mimir")
+    metrics = json.loads(run("evaluate", runs / "states", "--problems", 20, "--json").stdout)
+    assert (metrics["plan_accuracy"], metrics["problems_with_unseen_actions"]) == (1.0, 0)
+    text = run("evaluate", runs / "atoms", "--problems", 5).stdout
+    assert "5 problems of blocksworld:3, planned by mimir" in text
+    assert "plan_accuracy" not in json.loads(run("evaluate", runs / "atoms", "--problems", 0, "--json").stdout)
+    result = run("evaluate", runs / "log")
+    assert (result.returncode, "no planning" in result.stderr) == (0, True)
+    write_traces(sample(DOMAIN, SampleSettings(50, 10, seed=7)), tmp_path / "t.jsonl")
+    result = run("evaluate", runs / "atoms", "--test", "t.jsonl", "--problems", 0)
+    assert "test accuracy 1.00000 (0 of 50 wrong)" in result.stdout
