@@ -31,7 +31,7 @@ from measuring import commit
 from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.evaluation import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.extraction import count_parts
-from trace2strips.learning import LearnSettings, learn
+from trace2strips.learning import LearnSettings, learn, open_run, save_run
 from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset, Kind, SampleSettings, sample
 from trace2strips.training import Report
@@ -97,13 +97,14 @@ def perform(run: Run, scratch: Path) -> dict[str, Any]:
     noisy = flip(train, run.noise, run.seed) if run.noise else train
     settings = LearnSettings(run.network, run.form, run.heads, run.preset, run.seed, run.steps)
     folder = scratch / "-".join(str(part).replace(":", "") for part in run.key() if part is not None)
-    folder.mkdir(exist_ok=True)
+    open_run(folder, noisy, settings)
 
     def watch(stage: str, report: Report) -> None:
         if run.preset == "paper" and report.step % 20_000 == 0:
             print(f"  {stage} step {report.step:,} accuracy {report.accuracy:.4f} {report.seconds:.0f} s", flush=True)
 
     learned = learn(noisy, settings, test, folder, watch)
+    save_run(learned, folder)
     metrics = learned.metrics
     hidden = count_parts(
         StripsModel(domain.model.atoms, tuple(domain.model.action(a) for a in train.vocabulary.actions))
@@ -129,7 +130,7 @@ def main() -> None:
     parser.add_argument("--encoding", nargs="+")
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--runs", type=Path, default=RUNS, help="the file of results")
-    parser.add_argument("--scratch", type=Path, help="where unfinished runs keep their checkpoints")
+    parser.add_argument("--scratch", type=Path, help="where run folders go; an unfinished one goes on")
     arguments = parser.parse_args()
     lines = arguments.runs.read_text().splitlines() if arguments.runs.exists() else []
     done = {tuple(json.loads(line).get(name) for name in KEY) for line in lines}

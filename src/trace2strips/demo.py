@@ -1,4 +1,4 @@
-"""What `make demo` shows: a hidden blocksworld is learned from traces, compared with what was learned, and planned in."""
+"""What `make demo` shows: a hidden blocksworld is learned from traces, shown beside the result, and planned in."""
 
 from __future__ import annotations
 
