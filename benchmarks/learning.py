@@ -97,7 +97,7 @@ def perform(run: Run, scratch: Path) -> dict[str, Any]:
     noisy = flip(train, run.noise, run.seed) if run.noise else train
     settings = LearnSettings(run.network, run.form, run.heads, run.preset, run.seed, run.steps)
     folder = scratch / "-".join(str(part).replace(":", "") for part in run.key() if part is not None)
-    open_run(folder, noisy, settings)
+    open_run(folder, noisy, settings, force=(folder / "metrics.json").exists())  # cut off while planning
 
     def watch(stage: str, report: Report) -> None:
         if run.preset == "paper" and report.step % 20_000 == 0:
