@@ -30,6 +30,7 @@ format: $(VENV)/all ## format the code
 bench: $(VENV)/all ## measure; figures go to results/
 	$(BIN)/python benchmarks/sampling.py --out results/sampling.json
 	$(BIN)/python benchmarks/problem_difficulty.py --out results/problem_difficulty.json
+	$(BIN)/python benchmarks/planners.py --out results/planners.json
 
 lock: ## resolve pyproject.toml anew into requirements/*.lock
 	./requirements/lock $(PYTHON)

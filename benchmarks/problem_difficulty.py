@@ -9,65 +9,33 @@ with init-atoms, whose extracted models equal the hidden ones.
 from __future__ import annotations
 
 import json
-import os
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean
 
-import pymimir.advanced.formalism as formalism
-import pymimir.advanced.search as search
 from measuring import options, write_results
 
 from trace2strips.domains import BENCHMARKS, get_domain
-from trace2strips.pddl import format_model, format_model_problem
+from trace2strips.planning import Limits, Planning
 
 PROBLEMS, SEED, MAX_STATES = 100, 0, 10**6
 PAPER = json.loads((Path(__file__).parent.parent / "results" / "paper.json").read_text())["extended_planning"]
 
 
-def plan_length(parser: formalism.Parser, problem_text: str) -> tuple[int, int]:
-    """Length of the plan and number of generated states."""
-    problem = parser.parse_problem(problem_text, "", formalism.ParserOptions())
-    context = search.SearchContext.create(
-        problem, search.SearchContextOptions(search.LiftedOptions(search.LiftedKPKCOptions()))
-    )
-    settings = search.GBFSEagerOptions()
-    settings.max_num_states = MAX_STATES
-    settings.event_handler = handler = search.DefaultGBFSEagerEventHandler(problem, True)
-    heuristic = search.FFHeuristic.create(search.LiftedGrounder(problem))
-    result = search.find_solution_gbfs_eager(context, heuristic, settings)
-    assert result.status.name == "SOLVED", result.status.name
-    return len(result.plan.get_actions()), handler.get_statistics().get_num_generated()
-
-
-@contextmanager
-def silent_stdout() -> Iterator[None]:
-    """Mimir prints every atom from C++; only the file descriptor itself can be silenced."""
-    sys.stdout.flush()
-    saved = os.dup(1)
-    with tempfile.TemporaryFile() as sink:
-        os.dup2(sink.fileno(), 1)
-        try:
-            yield
-        finally:
-            os.dup2(saved, 1)
-            os.close(saved)
-
-
 def measure(name: str) -> dict[str, object]:
     domain = get_domain(name)
-    with silent_stdout():
-        parser = formalism.Parser(format_model(domain.model), "", formalism.ParserOptions())
-        plans = [plan_length(parser, format_model_problem(problem)) for problem in domain.problems(PROBLEMS, seed=SEED)]
-    lengths = [length for length, _ in plans]
+    problems = domain.problems(PROBLEMS, seed=SEED)
+    with Planning("mimir", limits=Limits(states=MAX_STATES)) as planning:
+        results = planning.solve_all(problems)
+    lengths = []
+    for problem, result in zip(problems, results, strict=True):
+        assert result.plan is not None, result
+        assert problem.solved_by(result.plan)
+        lengths.append(len(result.plan))
     theirs = PAPER[name]["SB atoms"]
     ours, paper = mean(lengths), theirs["mean_length"]["mean"]
     return {
         "domain": name, "mean_length": ours, "paper_mean_length": paper, "ratio": ours / paper,
-        "max_length": max(lengths), "mean_states": mean(n for _, n in plans),
+        "max_length": max(lengths), "mean_states": mean(result.states or 0 for result in results),
         "paper_mean_states": theirs["generated_states"]["mean"],
     }  # fmt: skip
 

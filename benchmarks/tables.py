@@ -17,7 +17,7 @@ from typing import Any
 from trace2strips.domains import BENCHMARKS, get_domain
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "paper.md", ROOT / "docs" / "learning.md", ROOT / "docs" / "planning.md")
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 ENCODINGS = {"atoms": "STRIPS atoms", "states:50": "STRIPS 50 states", "states:100": "STRIPS 100 states"}
 Rows = list[dict[str, Any]]
 
@@ -224,10 +224,28 @@ def kernels() -> str:
     return f"{first}\n\n{second}\n\n(`results/kernels.json`, commit {record['commit']})"
 
 
+def planners() -> str:
+    record = load("planners.json")
+    rows = [
+        [row["planner"], row["search"], f"{row['solved']} of {row['problems']}", f"{row['mean_length']:.1f}",
+         f"{row['mean_states']:,.0f}", f"{row['ms_per_problem']:.0f} ms", f"{row['start_ms']:.0f} ms"]
+        for row in record["rows"] if "search" in row
+    ]  # fmt: skip
+    header = ["planner", "search", "solved", "mean plan length", "generated states", "per problem", "start"]
+    memory = [
+        f"{row['in_a_row']:,} problems in a row in one {row['planner']} worker: {row['early_mb']:.0f} MB after"
+        f" {row['in_a_row'] // 10:,}, {row['late_mb']:.0f} MB at the end."
+        for row in record["rows"]
+        if "in_a_row" in row
+    ]
+    return "\n\n".join([table(header, rows, 2), *memory, f"(`results/planners.json`, commit {record['commit']})"])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
     "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
+    "planners": planners,
 }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from trace2strips.planners import PLANNERS, Planner, Status
 from trace2strips.strips import StripsModel, StripsProblem
 
 GRACE = 2.0  # seconds that a planner has to notice the time limit itself, which spares a new worker
+LONGEST = 10**6  # seconds; what waits for a process takes no much larger number
 START_SECONDS = 120  # importing a planner takes a tenth of a second; on a machine that swaps, longer
 
 
@@ -40,7 +41,7 @@ class Limits:
     """
 
     states: int | None = 10**6  # different states
-    seconds: float | None = 300
+    seconds: int | float | None = 300
     memory_mb: int | None = 4096
 
     def __post_init__(self) -> None:
@@ -204,17 +205,18 @@ class Worker:
         if not self.ready:
             self.wait_until_ready()
         model = problem.model
+        seconds = None if limits.seconds is None else min(limits.seconds, LONGEST)
         request = {
             "model": None if model is self.model else numbered(model),
             "init": numbers(model, problem.init),
             "goal": numbers(model, problem.goal),
             "states": limits.states,
-            "seconds": limits.seconds,
+            "seconds": seconds,
             "memory_mb": limits.memory_mb,
         }
         self.model = model
         self.asked = time.monotonic()
-        self.deadline = math.inf if limits.seconds is None else self.asked + limits.seconds + GRACE
+        self.deadline = math.inf if seconds is None else self.asked + seconds + GRACE
         with suppress(BrokenPipeError, ValueError):  # it has died, or was ended: `result` will say so
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.flush()
