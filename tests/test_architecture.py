@@ -21,6 +21,7 @@ ORDER = [
     "completion",
     "extraction",
     "learning",
+    "world_metrics",
     "demo",
     "cli",
     "__main__",
