@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from math import prod
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -319,6 +322,20 @@ def test_user_errors(blocks: Dataset) -> None:
     named = replace(sample(BLOCKS, SampleSettings(5, 5, "test", "states:2")), states={})
     with pytest.raises(TraceError, match="nothing says what is true in the initial state 's0'"):
         measure_world(ModelPredictor(hidden.model, named.vocabulary), BLOCKS.model, named)
+    untold = Dataset.of([Trace(("pick-up_b1",), (True,))])
+    with pytest.raises(TraceError, match="nothing says what is true in the initial state 'start'"):
+        measure_world(hidden, BLOCKS.model, untold)
     empty = Dataset.of([], blocks.vocabulary)
     with pytest.raises(TraceError, match="no trace to measure on"):
         measure_world(hidden, BLOCKS.model, empty)
+
+
+def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parent.parent / "docs" / "world-model-metrics.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, page.name, "exec"), names)
+    metrics = names["metrics"]
+    assert f"compression {metrics.compression}" in capsys.readouterr().out
+    assert metrics.compression.of == metrics.whole_sets.of == 1_000
+    assert 0.5 < metrics.whole_sets.value <= 1

@@ -28,7 +28,7 @@ from trace2strips.errors import TraceError, UserError
 from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset, Kind, Vocabulary
 
-EXACT_MODEL, EXACT_OTHER = 3, 1  # default of `WorldSettings.exact`: cheap for a model, dear for a network
+EXACT_MODEL, EXACT_OTHER = 2, 1  # default of `WorldSettings.exact`; 3 is slow where a model accepts nearly everything
 TRIES = 8  # pairs drawn for each that is wanted: some turn out to be one history, or of the wrong kind
 BATCH = 1 << 22  # tokens that `LabellingPredictor` asks about at a time
 
@@ -105,7 +105,7 @@ class LabellingPredictor:
             ]
             ends = np.cumsum(np.repeat(lengths[several], len(actions)))
             refused = self.label(np.concatenate([part.ravel() for part in asked]), np.concatenate([[0], ends]))
-            rows[several] = ~refused[ends - 1].reshape(len(several), len(actions))
+            rows[several] = np.logical_not(refused[ends - 1]).reshape(len(several), len(actions))
         return rows
 
 
@@ -115,14 +115,14 @@ class LabellingPredictor:
 @dataclass(frozen=True)
 class WorldSettings:
     """How much is sampled. Suffixes of up to `exact` actions are all looked at, longer ones, up to `length`, along
-    `walks` random walks for each pair. Without `exact` it is 3 for a STRIPS model and 1 for anything else.
+    `walks` random walks for each pair. Without `exact` it is 2 for a STRIPS model and 1 for anything else.
     """
 
     histories: int = 1_000  # for next-action legality
     pairs: int = 1_000  # of each kind
     exact: int | None = None
     length: int = 8
-    walks: int = 4
+    walks: int = 8
     near: int = 0  # pairs with different states: 0 for any, n for two of one trace that are at most n actions apart
     pool: int = 50_000  # histories among which those with equal states are found
     seed: int = 0
@@ -180,12 +180,13 @@ def measure_world(
     The dataset's labels are not looked at. Its vocabulary must be the predictor's.
     """
     settings = settings or WorldSettings()
+    dataset = dataset.with_start()
+    world = ModelPredictor(over_tokens(hidden, dataset), dataset.vocabulary)
     if predictor.vocabulary != dataset.vocabulary:
         raise TraceError(
             "predictor and traces have different vocabularies", hint="sample the traces like those it was trained on"
         )
     rng = np.random.default_rng(settings.seed)
-    world = ModelPredictor(over_tokens(hidden, dataset), dataset.vocabulary)
     pool = Pool.of(dataset, world, settings.pool, rng)
     asked = pool.gather(rng.permutation(len(pool))[: settings.histories])
     truth, said = world.applicable(*asked), predictor.applicable(*asked)
@@ -217,6 +218,7 @@ def mean_share(counts: Float64[np.ndarray, "pairs 3"]) -> Share:
 
 
 def over_tokens(hidden: StripsModel, dataset: Dataset) -> StripsModel:
+    """The hidden model with the setup actions of the dataset, whose initial states must be known."""
     for name in dataset.vocabulary.init_states:
         if name not in dataset.states:
             raise TraceError(
@@ -243,12 +245,12 @@ class Pool:
     @staticmethod
     def of(dataset: Dataset, world: ModelPredictor, size: int, rng: np.random.Generator) -> Pool:
         """All prefixes of random traces, until there are `size`: from no domain action to all of them."""
-        kinds = dataset.vocabulary.kinds[dataset.tokens]
+        kinds = dataset.vocabulary.kinds
         begins: list[int] = []
         ends: list[int] = []
         for trace in rng.permutation(len(dataset)).tolist():
             start, stop = int(dataset.offsets[trace]), int(dataset.offsets[trace + 1])
-            part = kinds[start:stop]
+            part = kinds[dataset.tokens[start:stop]]
             setup, acted = int((part < Kind.ACTION).sum()), int((part <= Kind.ACTION).sum())
             begins += [start] * (acted - setup + 1)
             ends += range(start + setup, start + acted + 1)
