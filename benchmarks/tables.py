@@ -241,11 +241,35 @@ def planners() -> str:
     return "\n\n".join([table(header, rows, 2), *memory, f"(`results/planners.json`, commit {record['commit']})"])
 
 
+def world_metrics() -> str:
+    """Means over seeds; a figure that no pair stands behind is a dash."""
+    record = load("world_metrics.json")
+    columns: dict[str, Callable[[dict[str, Any]], float | None]] = {
+        "trace accuracy": lambda row: row["test_accuracy"],
+        "legality: precision": lambda row: row["legality_precision"],
+        "recall": lambda row: row["legality_recall"],
+        "whole sets": lambda row: row["whole_sets"],
+        "compression": lambda row: row["compression"],
+        "distinction: precision": lambda row: row["distinction_precision"],
+        "recall ": lambda row: row["distinction_recall"],
+        "near pairs: precision": lambda row: row["near"]["distinction_precision"],
+        "recall  ": lambda row: row["near"]["distinction_recall"],
+    }
+    lines = []
+    for domain, model in dict.fromkeys((row["domain"], row["model"]) for row in record["rows"]):
+        mine = [row for row in record["rows"] if (row["domain"], row["model"]) == (domain, model)]
+        found = [[value for row in mine if (value := column(row)) is not None] for column in columns.values()]
+        # rounded down: an error stays visible
+        lines.append([domain, model, *(f"{int(1000 * mean(values)) / 1000:g}" if values else "–" for values in found)])
+    header = ["domain", "model", *map(str.strip, columns)]
+    return table(header, lines, 2) + f"\n\n(`results/world_metrics.json`, commit {record['commit']})"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
     "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
-    "planners": planners,
+    "planners": planners, "world-metrics": world_metrics,
 }  # fmt: skip
 
 

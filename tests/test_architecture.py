@@ -25,6 +25,7 @@ ORDER = [
     "planners",
     "planning",
     "evaluation",
+    "world_metrics",
     "sources",
     "demo",
     "cli",

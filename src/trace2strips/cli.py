@@ -47,6 +47,7 @@ from trace2strips.traces import sample as sample_traces
 from trace2strips.traces.checking import Contradiction
 from trace2strips.traces.formats import format_of
 from trace2strips.training import Report
+from trace2strips.world_metrics import measure_learned
 
 app = typer.Typer(
     help="Learn STRIPS world models from sequences of actions that worked or did not.",
@@ -316,6 +317,7 @@ def evaluate(
     max_states: StatesOption = 10**6,
     max_seconds: SecondsOption = 300,
     max_memory: MemoryOption = 4096,
+    world: Annotated[bool, typer.Option("--world", help="World-model metrics of Vafa et al. as well.")] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -338,12 +340,18 @@ def evaluate(
             report = evaluate_planning(learned.world, hidden, source.encoding, chosen, planner, limits, advance)
         needing = need_unseen(learned.world, hidden, chosen)
         metrics |= {**report.row(), "planner": planner, "problems_with_unseen_actions": len(needing)}
+    if world:
+        if hidden is None:
+            raise UserError("--world needs the hidden domain", hint="--domain blocksworld-8b")
+        metrics["world"] = measure_learned(learned, hidden, source.encoding).row()
     if as_json:
         print(json.dumps(metrics, indent=1))
         return
     show_metrics(run, metrics)
     if report is not None and hidden is not None:
         plain_console().print(outcome_table(report, f"{problems} problems of {hidden.name}, planned by {planner}"))
+    for name, value in metrics.get("world", {}).items():
+        print(f"{name.replace('_', ' ')}: {'-' if value is None else value}")
     elif problems and not quiet:
         print("no planning: the traces do not name their domain (hint: --domain blocksworld-8b)", file=sys.stderr)
 
