@@ -350,10 +350,10 @@ def evaluate(
     show_metrics(run, metrics)
     if report is not None and hidden is not None:
         plain_console().print(outcome_table(report, f"{problems} problems of {hidden.name}, planned by {planner}"))
-    for name, value in metrics.get("world", {}).items():
-        print(f"{name.replace('_', ' ')}: {'-' if value is None else value}")
     elif problems and not quiet:
         print("no planning: the traces do not name their domain (hint: --domain blocksworld-8b)", file=sys.stderr)
+    for name, value in metrics.get("world", {}).items():
+        print(f"{name.replace('_', ' ')}: {'-' if value is None else value}")
 
 
 @app.command()
