@@ -38,7 +38,7 @@ lock: ## resolve pyproject.toml anew into requirements/*.lock
 clean: ## remove what was set up and built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The default install is light; `all` adds PyTorch, Ray and the tools. A changed lock or project file installs again.
+# The default install is light; `all` adds PyTorch, Ray, planners and the tools. A changed lock or project file installs again.
 $(VENV)/default: requirements/default.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install -r requirements/default.lock

@@ -20,9 +20,12 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("code", blocks(README, "python"))
+PLANNING = (ROOT / "docs" / "planning.md").read_text()
+
+
+@pytest.mark.parametrize("code", [*blocks(README, "python"), *blocks(PLANNING, "python")])
 def test_python_examples(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(code, "example", "exec"), {})
     assert capsys.readouterr().out
 
 

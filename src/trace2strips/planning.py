@@ -27,8 +27,10 @@ from trace2strips.errors import PlannerError, suggest
 from trace2strips.planners import PLANNERS, Planner, Status
 from trace2strips.strips import StripsModel, StripsProblem
 
+__all__ = ["PLANNERS", "Limits", "PlanResult", "Planning", "Status", "get_planner", "solve"]
+
 GRACE = 2.0  # seconds that a planner has to notice the time limit itself, which spares a new worker
-LONGEST = 10**6  # seconds; what waits for a process takes no much larger number
+LONGEST = 10**6  # seconds: the system calls that wait take no number without end
 START_SECONDS = 120  # importing a planner takes a tenth of a second; on a machine that swaps, longer
 
 
@@ -67,7 +69,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class Planning:
-    """A planner with its worker processes. Use it as a context manager: leaving it ends the workers."""
+    """A planner with its worker processes. Use it as a context manager: leaving it ends the workers. For one thread."""
 
     def __init__(
         self, planner: str = "mimir", optimal: bool = False, limits: Limits = DEFAULT_LIMITS, workers: int = 1

@@ -38,7 +38,7 @@ class Search:
         options = search.AStarEagerOptions() if self.optimal else search.GBFSEagerOptions()
         options.max_num_states = LARGEST if states is None else min(states, LARGEST)
         options.max_time_in_ms = LARGEST if seconds is None else min(int(seconds * 1000), LARGEST)
-        if self.optimal:  # of the admissible heuristics hmax is the fastest: h2 needs ten times as long
+        if self.optimal:  # hmax, as h2 sees further but took ten times as long on 8 blocks
             options.event_handler = handler = search.DefaultAStarEagerEventHandler(problem, True)
             result = search.find_solution_astar_eager(context, search.MaxHeuristic.create(grounder), options)
         else:

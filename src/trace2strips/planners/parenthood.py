@@ -10,6 +10,8 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Linux only. Elsewhere a worker notices between two searches that nobody writes to it any more."""
+    """Linux only, where "parent" means the thread that started the process. Elsewhere a worker notices between two
+    searches that nobody writes to it any more.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""pyperplan: the textbook in Python, hundreds of times slower than the others and readable throughout.
+"""pyperplan: the textbook in Python; slower than the others, and readable throughout.
 
 It has no limits of its own. Each state it generates is given to the heuristic, so the heuristic counts.
 """
