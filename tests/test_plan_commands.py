@@ -153,7 +153,7 @@ def test_evaluate_plans(run: Run, runs: Path, tmp_path: Path) -> None:
     metrics = json.loads(run("evaluate", runs / "states", "--problems", 20, "--json").stdout)
     assert (metrics["plan_accuracy"], metrics["problems_with_unseen_actions"]) == (1.0, 0)
     text = run("evaluate", runs / "atoms", "--problems", 5).stdout
-    assert "5 problems of blocksworld:3, planned by mimir" in text
+    assert "5 problems of blocksworld:3" in " ".join(text.split())
     assert "plan_accuracy" not in json.loads(run("evaluate", runs / "atoms", "--problems", 0, "--json").stdout)
     world = json.loads(run("evaluate", runs / "states", "--problems", 0, "--world", "--json").stdout)["world"]
     assert (world["whole_sets"], world["compression"], world["distinction_recall"]) == (1.0, 1.0, 1.0)
