@@ -16,6 +16,7 @@ ORDER = [
     "pddl",
     "domains",
     "traces",
+    "brasp",
     "networks",
     "training",
     "completion",

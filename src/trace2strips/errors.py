@@ -54,6 +54,10 @@ class TraceError(UserError):
     """A trace file or dataset that cannot be read."""
 
 
+class BraspError(UserError):
+    """A B-RASP program that cannot be read, or a string that it cannot run on."""
+
+
 class FileError(UserError):
     """A path that cannot be read or written."""
 
