@@ -115,3 +115,31 @@ def random_model(seed: int) -> StripsModel:
             for k in range(actions)
         ),
     )
+
+
+def random_program(seed: int) -> Program:
+    """4 to 8 vectors over 2 or 3 symbols, most of them attention to recent ones; larger than what `programs` draws."""
+    rng = np.random.default_rng(seed)
+    alphabet = tuple("abc"[: int(rng.integers(2, 4))])
+    vectors = [initial_vector(symbol) for symbol in alphabet]
+
+    def formula(positions: str, depth: int) -> Formula:
+        if depth == 0 or rng.random() < 0.2:
+            return Variable(
+                vectors[-1 - min(len(vectors) - 1, int(rng.geometric(0.3)) - 1)], str(rng.choice([*positions]))
+            )
+        if rng.random() < 0.3:
+            return Not(formula(positions, depth - 1))
+        parts = tuple(formula(positions, depth - 1) for _ in range(int(rng.integers(2, 4))))
+        return And(parts) if rng.random() < 0.5 else Or(parts)
+
+    definitions: list[Definition] = []
+    for number in range(int(rng.integers(4, 9))):
+        name = f"P{number}"
+        if rng.random() < 0.3:
+            definitions.append(Pointwise(name, formula("i", 3)))
+        else:
+            choice, mask = list(Choice)[int(rng.integers(2))], list(Mask)[int(rng.integers(3))]
+            definitions.append(Attention(name, choice, mask, formula("ij", 3), formula("ij", 2), formula("i", 2)))
+        vectors.append(name)
+    return Program(alphabet, tuple(definitions))

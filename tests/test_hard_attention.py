@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import programs, random_model, random_strings
+from strategies import programs, random_model, random_program, random_strings
 
 from trace2strips.brasp import (
     EXAMPLES,
@@ -32,19 +32,29 @@ from trace2strips.networks.hard_attention import Head as AttentionHead
 from trace2strips.strips import is_negative
 
 
-def assert_same(program: Program, strings: list[tuple[str, ...]]) -> None:
-    """Every vector, entry by entry; the transformer's numbers are exactly 0 and 1."""
+def assert_same(program: Program, strings: list[tuple[str, ...]]) -> int:
+    """Every vector, entry by entry; the transformer's numbers are exactly 0 and 1. Returns its attention layers."""
     expected = evaluate(program, strings)
     symbols, _ = pad(program, strings)
-    found = compile_program(program)(torch.from_numpy(symbols)).numpy()
+    transformer = compile_program(program)
+    found = transformer(torch.from_numpy(symbols)).numpy()
     for number, name in enumerate(program.vectors):
         np.testing.assert_array_equal(found[:, :, number], expected.vectors[name].astype(np.float32), err_msg=name)
+    return len(transformer.attention)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(programs(), st.integers(0, 10**6))
-def test_random_programs_on_random_strings(program: Program, seed: int) -> None:
+def test_any_programs_on_random_strings(program: Program, seed: int) -> None:
     assert_same(program, random_strings(program.alphabet, 40, 7, seed))
+
+
+def test_large_programs_on_random_strings() -> None:
+    depths = []
+    for seed in range(120):
+        program = random_program(seed)
+        depths.append(assert_same(program, random_strings(program.alphabet, 100, 8, seed)))
+    assert set(depths) >= {1, 2, 3, 4, 5}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -5,7 +5,7 @@ May import `errors` and `brasp.language`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -32,6 +32,7 @@ CELLS = 2**24  # at most so many scores S(i, j) at once
 PADDING = -1
 
 Strings = Sequence[Sequence[str]]
+Lookup = Callable[[str], np.ndarray]
 
 
 # --- the definition, word for word -----------------------------------------------------------------------------------
@@ -43,34 +44,36 @@ def evaluate_by_definition(program: Program, string: Sequence[str]) -> dict[str,
     n = len(string)
     vectors = {initial_vector(symbol): [w == symbol for w in string] for symbol in program.alphabet}
 
-    def holds(formula: Formula, i: int, j: int = -1) -> bool:
-        match formula:
-            case Constant(value):
-                return value
-            case Variable(vector, at):
-                return vectors[vector][i if at == "i" else j]
-            case Not(operand):
-                return not holds(operand, i, j)
-            case And(operands):
-                return all(holds(operand, i, j) for operand in operands)
-            case Or(operands):
-                return any(holds(operand, i, j) for operand in operands)
-
     for definition in program.definitions:
         match definition:
             case Pointwise(name, formula):
-                vectors[name] = [holds(formula, i) for i in range(n)]
+                vectors[name] = [holds(formula, vectors, i) for i in range(n)]
             case Attention(name, choice, mask, score, value, default):
                 entries = []
                 for i in range(n):
-                    matching = [j for j in range(n) if allowed(mask, i, j) and holds(score, i, j)]
+                    matching = [j for j in range(n) if allowed(mask, i, j) and holds(score, vectors, i, j)]
                     if matching:
                         chosen = min(matching) if choice == Choice.LEFTMOST else max(matching)
-                        entries.append(holds(value, i, chosen))
+                        entries.append(holds(value, vectors, i, chosen))
                     else:
-                        entries.append(holds(default, i))
+                        entries.append(holds(default, vectors, i))
                 vectors[name] = entries
     return vectors
+
+
+def holds(formula: Formula, vectors: Mapping[str, list[bool]], i: int, j: int = -1) -> bool:
+    """φ(i), or φ(i, j)."""
+    match formula:
+        case Constant(value):
+            return value
+        case Variable(vector, at):
+            return vectors[vector][i if at == "i" else j]
+        case Not(operand):
+            return not holds(operand, vectors, i, j)
+        case And(operands):
+            return all(holds(operand, vectors, i, j) for operand in operands)
+        case Or(operands):
+            return any(holds(operand, vectors, i, j) for operand in operands)
 
 
 def allowed(mask: Mask, i: int, j: int) -> bool:
@@ -135,68 +138,64 @@ def pad(program: Program, strings: Strings) -> tuple[Int64[np.ndarray, "strings 
 def evaluate(program: Program, strings: Strings) -> Evaluation:
     """As `evaluate_by_definition` for each string, all at once: one array operation for each formula's operator."""
     symbols, lengths = pad(program, strings)
-    n = symbols.shape[1]
-    vectors = {initial_vector(name): symbols == number for number, name in enumerate(program.alphabet)}
     there = symbols != PADDING  # (strings, positions)
+    vectors = {initial_vector(name): symbols == number for number, name in enumerate(program.alphabet)}
     for definition in program.definitions:
         if isinstance(definition, Pointwise):
             found = truth(definition.formula, vectors.__getitem__)
         else:
             found = np.zeros_like(there)
-            some = max(1, CELLS // max(1, n * n))
-            for start in range(0, len(there), some):
-                part = slice(start, start + some)
-                found[part] = attend(definition, {name: vector[part] for name, vector in vectors.items()}, there[part])
+            for part, rows in pieces(*there.shape):
+                some = {name: vector[part] for name, vector in vectors.items()}
+                found[part, rows] = attend(definition, some, there[part], rows)
         vectors[definition.name] = found & there
     return Evaluation(program, lengths, vectors)
 
 
+def pieces(strings: int, n: int) -> Iterator[tuple[slice, slice]]:
+    """Some strings and some of their positions i at a time: there are n scores for each, and memory has an end."""
+    many = max(1, CELLS // max(1, n * n))
+    rows = max(1, CELLS // max(1, n * min(many, strings)))
+    for string in range(0, strings, many):
+        for row in range(0, n, rows):
+            yield slice(string, string + many), slice(row, row + rows)
+
+
 def attend(
-    operation: Attention, vectors: Mapping[str, np.ndarray], there: Bool[np.ndarray, "strings positions"]
-) -> Bool[np.ndarray, "strings positions"]:
-    """One attention operation: all scores S(i, j), then the value at the chosen position only."""
+    operation: Attention, vectors: Mapping[str, np.ndarray], there: Bool[np.ndarray, "strings positions"], rows: slice
+) -> Bool[np.ndarray, "strings rows"]:
+    """One attention operation at the positions i of `rows`: all scores S(i, j), then the value at the chosen j only."""
     strings, n = there.shape
-    if n == 0:
-        return there
-    score = truth(operation.score, vectors.__getitem__, lambda name: vectors[name][:, None, :], spread=True)
-    i, j = np.arange(n)[:, None], np.arange(n)
+    i, j = np.arange(n)[rows, None], np.arange(n)
     seen = {Mask.NONE: np.True_, Mask.FUTURE: j < i, Mask.PAST: j > i}[operation.mask]
-    matches = np.broadcast_to(score & seen & there[:, None, :], (strings, n, n))  # (strings, i, j)
+    score = truth(operation.score, lambda name: vectors[name][:, rows, None], lambda name: vectors[name][:, None])
+    matches = np.broadcast_to(score & seen & there[:, None], (strings, len(i), n))  # (strings, i, j)
     if operation.choice == Choice.LEFTMOST:
-        chosen = matches.argmax(axis=2)
+        chosen = matches.argmax(axis=2)  # (strings, i)
     else:
-        chosen = n - 1 - matches[:, :, ::-1].argmax(axis=2)  # (strings, i)
-    row = np.arange(strings)[:, None]
-    value = truth(operation.value, vectors.__getitem__, lambda name: vectors[name][row, chosen])
-    default = truth(operation.default, vectors.__getitem__)
-    return np.where(matches.any(axis=2), value, default) & there
+        chosen = n - 1 - matches[:, :, ::-1].argmax(axis=2)
+    string = np.arange(strings)[:, None]
+    value = truth(operation.value, lambda name: vectors[name][:, rows], lambda name: vectors[name][string, chosen])
+    default = truth(operation.default, lambda name: vectors[name][:, rows])
+    return np.where(matches.any(axis=2), value, default)
 
 
-def truth(
-    formula: Formula,
-    here: Callable[[str], np.ndarray],
-    there: Callable[[str], np.ndarray] | None = None,
-    spread: bool = False,
-) -> np.ndarray:
-    """A formula on whole arrays: `here` gives P(i), `there` P(j). With `spread` the former get an axis for j."""
-
-    def value(part: Formula) -> np.ndarray:
-        match part:
-            case Constant(constant):
-                return np.asarray(constant)
-            case Variable(vector, "i"):
-                return here(vector)[:, :, None] if spread else here(vector)
-            case Variable(vector, _):
-                assert there is not None  # Program has checked that there is a j
-                return there(vector)
-            case Not(operand):
-                return np.asarray(~value(operand))
-            case And(operands):
-                return np.asarray(reduce(np.logical_and, map(value, operands)))
-            case Or(operands):
-                return np.asarray(reduce(np.logical_or, map(value, operands)))
-
-    return value(formula)
+def truth(formula: Formula, here: Lookup, there: Lookup | None = None) -> np.ndarray:
+    """A formula on whole arrays: `here` gives P(i), `there` P(j)."""
+    match formula:
+        case Constant(value):
+            return np.asarray(value)
+        case Variable(vector, "i"):
+            return here(vector)
+        case Variable(vector, _):
+            assert there is not None  # Program has checked that there is a j
+            return there(vector)
+        case Not(operand):
+            return np.asarray(~truth(operand, here, there))
+        case And(operands):
+            return np.asarray(reduce(np.logical_and, [truth(operand, here, there) for operand in operands]))
+        case Or(operands):
+            return np.asarray(reduce(np.logical_or, [truth(operand, here, there) for operand in operands]))
 
 
 def accepts(program: Program, strings: Strings) -> Bool[np.ndarray, " strings"]:

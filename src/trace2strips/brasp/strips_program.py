@@ -48,10 +48,6 @@ def strips_program(model: StripsModel, running: bool = False) -> Program:
     Z is the same at every position: 1 iff the trace is negative. With `running`, Z(i) is 1 iff the trace is negative up
     to position i, as the paper's figure draws it: Z(i) := ▶_j [j < i, Y(j)] 1 : Y(i). The last entries agree.
     """
-
-    def any_of(actions: Iterable[StripsAction]) -> Formula:
-        return disjunction(Variable(initial_vector(action.name)) for action in actions)
-
     definitions: list[Definition] = []
     for p in model.atoms:
         q, k, v, y = (f"{letter}_{p}" for letter in "QKVY")
@@ -66,3 +62,8 @@ def strips_program(model: StripsModel, running: bool = False) -> Program:
     mask, default = (Mask.FUTURE, Variable("Y")) if running else (Mask.NONE, Constant(False))
     definitions.append(Attention("Z", Choice.RIGHTMOST, mask, Variable("Y", "j"), Constant(True), default))
     return Program(tuple(action.name for action in model.actions), tuple(definitions))
+
+
+def any_of(actions: Iterable[StripsAction]) -> Formula:
+    """∨ I_a(i)."""
+    return disjunction(Variable(initial_vector(action.name)) for action in actions)
