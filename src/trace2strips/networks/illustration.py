@@ -25,8 +25,8 @@ from trace2strips.strips import StripsModel
 from trace2strips.traces import Vocabulary
 
 INAPPLICABLE = "bold black on orange1"
-ATTENDED, CHOSEN = "reverse", "underline"
 LONGEST = 500  # positions; a table has the square of it
+HEAD_CAPTION = "scores Q(i)·K(j) for j < i, the value V at the chosen j, the output y"
 MARK = "✗"  # beside the colour, for those who do not see it
 
 
@@ -137,13 +137,18 @@ def print_illustration(
 ) -> None:
     """Tables as wide as the terminal; long traces go on below."""
     some = illustration.shown(everything)
-    console.print(Text(f"{printable(some.name)}: {' '.join(map(printable, some.string)) or '(empty)'}", style="bold"))
     titles = [headline(some, i) for i in range(len(some.string))]
-    labels = [printable(name) for block in some.blocks for name in block]
+    label = max(len(printable(name)) for block in some.blocks for name in block)
+    words = titles or ["(empty)"]
+    if len(list(parts(titles, label, console.width))) > 1:  # names do not fit: they are said once, then numbers do
+        words = [f"{i} {title}" for i, title in enumerate(titles)]
+        titles = [MARK if flag else "" for flag in some.inapplicable]
+    console.print(Text(f"{printable(some.name)}: {(', ' if words != titles else ' ').join(words)}", style="bold"))
     if titles:
-        for part in parts(titles, max(map(len, labels), default=0), console.width):
+        for part in parts(titles, label, console.width):
             console.print(vector_table(some, titles, part))
         for head in some.heads if with_heads else ():
+            console.print(Text(f"head {printable(head.atom)}: {HEAD_CAPTION}"))
             for part in parts(titles, max(map(len, titles)) + 16, console.width):
                 console.print(head_table(some, head, titles, part))
     hidden = sum(map(len, illustration.blocks)) - sum(map(len, some.blocks))
@@ -162,7 +167,7 @@ def parts(titles: Sequence[str], label: int, width: int) -> Iterator[range]:
     start, room = 0, width - label - 4
     used = 0
     for i, title in enumerate(titles):
-        cost = max(len(title), 3) + 3
+        cost = max(len(title), 5) + 3
         if i > start and used + cost > room:
             yield range(start, i)
             start, used = i, 0
@@ -170,8 +175,8 @@ def parts(titles: Sequence[str], label: int, width: int) -> Iterator[range]:
     yield range(start, len(titles))
 
 
-def new_table(title: str | None = None) -> Table:
-    return Table(title=None if title is None else Text(title), box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1))
+def new_table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1))
 
 
 def add_positions(table: Table, illustration: Illustration, titles: Sequence[str], part: range) -> None:
@@ -198,19 +203,20 @@ def vector_table(illustration: Illustration, titles: Sequence[str], part: range)
 
 def head_table(illustration: Illustration, head: HeadView, titles: Sequence[str], part: range) -> Table:
     """One row for each position i: the scores Q(i)·K(j) of the earlier positions j. The rightmost of the best is in
-    reverse if its score is 1, underlined otherwise."""
-    table = new_table(f"head {printable(head.atom)}: Q(i)·K(j) for j < i, the value V at the chosen j, the output y")
+    [brackets] if its score is 1, in (parentheses) otherwise."""
+    table = new_table()
     table.add_column("i", no_wrap=True)
     add_positions(table, illustration, titles, part)
     table.add_column("V")
     table.add_column("y")
     for i, title in enumerate(titles):
-        chosen, mark = head.chosen[i], ATTENDED if head.attended[i] else CHOSEN
-        cells = [
-            Text(f"{head.query[i]}·{head.key[j]}" if j < i else "", style=mark if j == chosen else "") for j in part
-        ]
+        chosen = head.chosen[i]
+        scores = {j: f"{head.query[i]}·{head.key[j]}" for j in part if j < i}
+        if chosen in scores:
+            scores[chosen] = f"[{scores[chosen]}]" if head.attended[i] else f"({scores[chosen]})"
+        value = "" if chosen is None else str(head.value[chosen])
         output = Text(str(head.output[i]), style=INAPPLICABLE if head.output[i] else "")
-        table.add_row(Text(f"{i} {title}"), *cells, Text("" if chosen is None else str(head.value[chosen])), output)
+        table.add_row(Text(f"{i} {title}"), *(Text(scores.get(j, "")) for j in part), Text(value), output)
     return table
 
 
@@ -289,7 +295,7 @@ def html_head(illustration: Illustration, head: HeadView) -> Iterator[str]:
     atom = text(head.atom)
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="Head {atom}"><table>'
     yield (
-        f"<caption>Head {atom}: scores Q(i)·K(j) for j &lt; i, the value V at the chosen j, the output y</caption>"
+        f"<caption>Head {atom}: {escape(HEAD_CAPTION)}</caption>"
         f'<thead><tr><th scope="col">i</th>{html_positions(illustration)}'
         '<th scope="col">V</th><th scope="col">y</th></tr></thead><tbody>'
     )
