@@ -1,6 +1,8 @@
 """`trace2strips brasp` as a user meets it; in this process, since there are many calls."""
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
+from trace2strips.brasp import SIMPLE, format_program, strips_program, text
 from trace2strips.cli import main
 from trace2strips.domains import get_domain
 from trace2strips.traces import SampleSettings, read_traces, sample, write_traces
@@ -116,8 +119,8 @@ def test_mistakes(call: Call, tmp_path: Path, words: tuple[object, ...], message
         "lifted.pddl": "(define (domain d) (:predicates (on ?l)) (:action a :parameters (?l) :effect (on ?l)))",
         "t.jsonl": '{"actions": ["x"], "ok": [true]}\n{"actions": ["a"], "ok": [true], "state": "s"}\n',
     }  # fmt: skip
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
     (tmp_path / "folder").mkdir()
     code, out, err = call("brasp", *words)
     assert (code, out) == (2, "")
@@ -125,3 +128,39 @@ def test_mistakes(call: Call, tmp_path: Path, words: tuple[object, ...], message
     assert err.startswith("trace2strips: ")
     assert err.count("\n") == 1
     assert {path.name: path.read_text() for path in tmp_path.iterdir() if path.is_file()} == files
+
+
+PAGE = (Path(__file__).parent.parent / "docs" / "brasp.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def test_the_commands_of_the_page(call: Call) -> None:
+    (commands,) = blocks("sh")
+    assert len(commands.splitlines()) >= 5
+    for command in commands.splitlines():
+        code, out, err = call(*shlex.split(command, comments=True)[1:])
+        assert (code, err) == (0, ""), command
+        assert out
+
+
+def test_the_program_of_the_page() -> None:
+    (shown,) = blocks("brasp")
+    assert shown == format_program(strips_program(SIMPLE))
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_the_python_of_the_page(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, "brasp.md", "exec"), {})
+    assert capsys.readouterr().out in ("[ True False False]\n", "(3, 1) [False  True]\n")
+
+
+def test_the_grammar_of_the_page_is_that_of_the_parser() -> None:
+    (grammar,) = blocks("text")
+    assert [line.strip() for line in grammar.splitlines()] == [
+        line.strip()
+        for line in (text.__doc__ or "").splitlines()
+        if " = " in line and not line.strip().startswith("name ")
+    ]
