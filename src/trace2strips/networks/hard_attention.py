@@ -153,15 +153,11 @@ class Circuit:
         queries, keys = zip(*terms, strict=True)
         value = group(operation.value)
         far = {part: self.formula(part, here) for part in parts_about(value, "j")}
-        brought: dict[Signal, int] = {}
         values = tuple(dict.fromkeys([*keys, *far.values()]))
         layer = 1 + self.layer_of([*queries, *values])
-        for signal in values:
-            brought[signal] = self.coordinate(layer, 0)
+        brought = {signal: self.coordinate(layer, 0) for signal in values}
         self.heads.append(Head(operation.choice, operation.mask, queries, keys, values, tuple(brought.values())))
-        matched = self.disjunction(
-            [self.conjunction([query, Literal(brought[key])]) for query, key in terms]
-        )  # S(i, j_h)
+        matched = self.disjunction([self.conjunction([query, Literal(brought[key])]) for query, key in terms])
         result = self.formula(value, here, lambda part: Literal(brought[far[part]]) if part in far else None)
         return self.disjunction([self.conjunction([matched, result]), self.conjunction([complement(matched), default])])
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -60,16 +61,14 @@ class Illustration:
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
-        found: dict[str, Any] = {
+        return {
             "name": self.name,
             "string": list(self.string),
             "vectors": {name: [int(x) for x in vector] for block in self.blocks for name, vector in block.items()},
             "verdict": self.verdict,
+            "inapplicable": [i for i, flag in enumerate(self.inapplicable) if flag],
+            "heads": [vars(head) for head in self.heads],
         }
-        if self.heads:
-            found["inapplicable"] = [i for i, flag in enumerate(self.inapplicable) if flag]
-            found["heads"] = [vars(head) for head in self.heads]
-        return found
 
     def shown(self, everything: bool) -> Illustration:
         """Without the symbols that do not occur, and without the atoms that no action of the trace names."""
@@ -90,9 +89,10 @@ def illustrate_program(program: Program, string: Sequence[str], name: str) -> Il
     names = program.vectors
     first, last = len(program.alphabet), len(program.vectors) - len(program.output_vectors)
     blocks = [{name: vectors[name] for name in part} for part in (names[:first], names[first:last], names[last:])]
-    verdict = "output " + " ".join(found.outputs()[0]) if program.output else "rejected"
-    if not program.output and found.accepted()[0]:
-        verdict = "accepted"
+    if program.output:
+        verdict = "output " + " ".join(found.outputs()[0])
+    else:
+        verdict = "accepted" if found.accepted()[0] else "rejected"
     return Illustration(name, tuple(string), blocks, [False] * len(string), verdict, [])
 
 
@@ -138,18 +138,18 @@ def print_illustration(
     """Tables as wide as the terminal; long traces go on below."""
     some = illustration.shown(everything)
     titles = [headline(some, i) for i in range(len(some.string))]
-    label = max(len(printable(name)) for block in some.blocks for name in block)
-    words = titles or ["(empty)"]
+    label = max(cell_len(printable(name)) for block in some.blocks for name in block)
+    said = " ".join(titles) or "(empty)"
     if len(list(parts(titles, label, console.width))) > 1:  # names do not fit: they are said once, then numbers do
-        words = [f"{i} {title}" for i, title in enumerate(titles)]
+        said = ", ".join(f"{i} {title}" for i, title in enumerate(titles))
         titles = [MARK if flag else "" for flag in some.inapplicable]
-    console.print(Text(f"{printable(some.name)}: {(', ' if words != titles else ' ').join(words)}", style="bold"))
+    console.print(Text(f"{printable(some.name)}: {said}", style="bold"))
     if titles:
         for part in parts(titles, label, console.width):
             console.print(vector_table(some, titles, part))
         for head in some.heads if with_heads else ():
             console.print(Text(f"head {printable(head.atom)}: {HEAD_CAPTION}"))
-            for part in parts(titles, max(map(len, titles)) + 16, console.width):
+            for part in parts(titles, max(map(cell_len, titles)) + 16, console.width):
                 console.print(head_table(some, head, titles, part))
     hidden = sum(map(len, illustration.blocks)) - sum(map(len, some.blocks))
     if hidden:
@@ -167,7 +167,7 @@ def parts(titles: Sequence[str], label: int, width: int) -> Iterator[range]:
     start, room = 0, width - label - 4
     used = 0
     for i, title in enumerate(titles):
-        cost = max(len(title), 5) + 3
+        cost = max(cell_len(title), 5) + 3
         if i > start and used + cost > room:
             yield range(start, i)
             start, used = i, 0
