@@ -16,6 +16,7 @@ ORDER = [
     "pddl",
     "domains",
     "traces",
+    "brasp",
     "networks",
     "training",
     "completion",
@@ -28,6 +29,7 @@ ORDER = [
     "world_metrics",
     "sources",
     "demo",
+    "commands",
     "cli",
     "__main__",
 ]

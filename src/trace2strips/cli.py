@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -14,24 +13,26 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from trace2strips import __version__
+from trace2strips.commands.brasp import brasp
+from trace2strips.commands.compare import compare
+from trace2strips.commands.plan import MemoryOption, PlannerOption, SecondsOption, StatesOption, plan
+from trace2strips.commands.terminal import ForceOption, JsonOption, QuietOption, listing, plain_console, progress_bar
 from trace2strips.demo import outcome_table, run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, shorten
 from trace2strips.evaluation import evaluate_planning, need_unseen
 from trace2strips.files import check_writable, writing_text
-from trace2strips.goals import applicability, goal_of, pose, state_after
 from trace2strips.learning import LearnSettings, RunLog, check_testable, lay_out, load_run, measure, open_run, save_run
 from trace2strips.learning import learn as learn_model
-from trace2strips.pddl import encode_name, format_model, format_model_problem, with_file
-from trace2strips.planners import PLANNERS, Status
-from trace2strips.planning import Limits, get_planner, solve
-from trace2strips.sources import Source, initial_state, open_source, read_source_problem
-from trace2strips.strips import StripsModel, StripsProblem
+from trace2strips.pddl import format_model, format_model_problem, with_file
+from trace2strips.planning import Limits, get_planner
+from trace2strips.sources import open_source
+from trace2strips.strips import StripsModel
 from trace2strips.traces import (
     Dataset,
     SampleSettings,
@@ -56,18 +57,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no remarks.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the output file.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 DomainArgument = Annotated[str, typer.Argument(help="A name (blocksworld-5b), a size (ferry:10x8) or a PDDL file.")]
 ProblemOption = Annotated[
     list[Path] | None, typer.Option("--problem", help="PDDL problem, with a PDDL domain file; may be repeated.")
 ]
-
-PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]
-StatesOption = Annotated[int, typer.Option(help="Give up after so many generated states.")]
-SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
-MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
 
 
 def find_domain(name: str, problems: list[Path] | None) -> Domain:
@@ -222,11 +215,6 @@ def check_against(dataset: Dataset, model: StripsModel, file: Path, domain: str)
         )  # fmt: skip
 
 
-def listing(names: tuple[str, ...]) -> str:
-    shown = ", ".join(shorten(printable(name)) for name in names[:5])
-    return f"{len(names)}" + (f": {shown}{' …' if len(names) > 5 else ''}" if names else "")
-
-
 @app.command()
 def ground(
     domain: DomainArgument,
@@ -356,75 +344,6 @@ def evaluate(
         print(f"{name.replace('_', ' ')}: {'-' if value is None else value}")
 
 
-@app.command()
-def plan(
-    model: Annotated[str, typer.Argument(help="Run folder, propositional PDDL domain, or benchmark domain.")],
-    init: Annotated[list[str] | None, typer.Option(help="True atoms, or the name of a learned initial state.")] = None,
-    goal: Annotated[list[str] | None, typer.Option(help="Atoms to make true; !atom to make it false.")] = None,
-    after: Annotated[str | None, typer.Option(help="Goal by example: the state after these actions.")] = None,
-    enable: Annotated[str | None, typer.Option(help="Goal by example: make this action applicable.")] = None,
-    problem: Annotated[Path | None, typer.Option(help="PDDL problem instead of --init and --goal.")] = None,
-    planner: PlannerOption = "mimir",
-    optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
-    max_states: StatesOption = 10**6,
-    max_seconds: SecondsOption = 300,
-    max_memory: MemoryOption = 4096,
-    out: Annotated[Path | None, typer.Option(help="Write the plan here, one (action) a line.")] = None,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Plan with a model. Exit code 0: here is a plan; 1: there is none, or the limits were reached."""
-    limits = Limits(max_states, max_seconds, max_memory)
-    get_planner(planner)
-    if out is not None:
-        check_writable(out, force)
-    source = open_source(model)
-    task = pose_task(source, init, goal, after, enable, problem)
-    result = solve(task, planner, optimal, limits)
-    if as_json:
-        print(json.dumps({**asdict(result), "status": result.status.value, "planner": planner}, indent=1))
-    elif result.plan is None:
-        why = f" ({result.message})" if result.status is Status.CRASHED else ""
-        print(f"no plan: {result.status.value}{printable(why)}")
-    else:
-        for name in result.plan:
-            print(printable(name))
-        states = "" if result.states is None else f", {result.states:,} states"
-        print(f"{len(result.plan)} actions{states}, {result.seconds:.3f} s", file=sys.stderr)
-    if out is not None and result.plan is not None:
-        with writing_text(out, force=force) as stream:
-            stream.writelines(f"({encode_name(name)})\n" for name in result.plan)
-    raise typer.Exit(0 if result.plan is not None else 1)
-
-
-def pose_task(
-    source: Source, init: list[str] | None, goal: list[str] | None, after: str | None, enable: str | None,
-    problem: Path | None,
-) -> StripsProblem:  # fmt: skip
-    """The problem that the options of `plan` describe; all goals that are given must hold."""
-    asked = goal is not None or after is not None or enable is not None
-    if problem is not None:
-        if asked or init is not None:
-            raise UserError("--problem says init and goal already", hint="leave out --init, --goal, --after, --enable")
-        return read_source_problem(source, problem)
-    if not asked:
-        raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
-    known = source.model.atom_index
-    states = {} if source.world is None else source.world.states
-    start = initial_state(source, None if init is None else split_names(init, {*known, *states}))
-    wanted = goal_of(source.model, split_names(goal or [], known))
-    if after is not None:
-        wanted &= state_after(source.model, start, split_names([after], source.model.action_index))
-    if enable is not None:
-        wanted &= applicability(source.model, enable)
-    return pose(source.model, start, wanted)
-
-
-def split_names(values: Iterable[str], known: Container[str]) -> list[str]:
-    """Names from options: a value that is a name itself, or several names with spaces or commas between them."""
-    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]
-
-
 @contextmanager
 def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
     """Steps, accuracy and time left, on the terminal only."""
@@ -442,6 +361,10 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
         yield show
 
 
+for command in (plan, compare, brasp):
+    app.command()(command)
+
+
 @app.command()
 def demo(
     out: Annotated[Path | None, typer.Option(help="Write the learned PDDL here.")] = None,
@@ -452,15 +375,11 @@ def demo(
     run_demo(plain_console(), out)
 
 
-def plain_console() -> Console:
-    """Names are any text: none may be taken for rich's markup, an emoji or a number."""
-    return Console(markup=False, emoji=False, highlight=False)
-
-
-def print_version(wanted: bool) -> None:
+def print_version(wanted: bool) -> bool:
     if wanted:
         print(f"trace2strips {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()
@@ -470,18 +389,6 @@ def options(
     ] = False,
 ) -> None:
     """Options of all commands."""
-
-
-@contextmanager
-def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar with the time left, on the terminal only; yields a function to be told how much is new."""
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=console, disable=quiet or not console.is_terminal, transient=True,
-    ) as progress:  # fmt: skip
-        task = progress.add_task(what, total=total)
-        yield lambda new: progress.advance(task, new)
 
 
 def discard_output() -> None:

@@ -58,6 +58,10 @@ class PlannerError(UserError):
     """A planner that is unknown or not there, or limits under which nothing can be searched."""
 
 
+class BraspError(UserError):
+    """A B-RASP program that cannot be read, or a string that it cannot run on."""
+
+
 class FileError(UserError):
     """A path that cannot be read or written."""
 

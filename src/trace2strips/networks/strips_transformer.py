@@ -203,22 +203,39 @@ def expand(theta: Theta, layout: Layout, tokens: np.ndarray) -> TokenTheta:
     return TokenTheta(q, k, v)
 
 
+@dataclass(frozen=True)
+class HeadSteps:
+    """What one head computes on one trace, step by step."""
+
+    query: Float[np.ndarray, " positions"]
+    key: Float[np.ndarray, " positions"]
+    value: Float[np.ndarray, " positions"]
+    scores: Float[np.ndarray, "positions positions"]  # S, 0 where masked
+    weights: Float[np.ndarray, "positions positions"]  # S'
+    output: Float[np.ndarray, " positions"]  # y_l
+
+
+def head_steps(at: TokenTheta, head: int, masked: Bool[np.ndarray, " positions"]) -> HeadSteps:
+    """Eqs. 7-9 for one head, matrix by matrix; nobody attends to a masked position."""
+    q, k, v = at.query[:, head], at.key[:, head], at.value[:, head]
+    n = len(q)
+    scores = np.outer(q, k * ~masked)  # Eq. 7
+    scores[np.triu_indices(n)] = 0  # strict future mask
+    weights = np.zeros_like(scores)
+    for i in range(n):
+        for j in range(i):
+            weights[i, j] = scores[i, j] * np.prod(1 - scores[i, j + 1 : i])  # Eq. 8
+    return HeadSteps(q, k, v, scores, weights, weights @ v)  # Eq. 9
+
+
 def attention_reference(
     theta: Theta, layout: Layout, tokens: np.ndarray, masked: Bool[np.ndarray, " positions"]
 ) -> Float[np.ndarray, " positions"]:
-    """y_θ of one trace by the paper's equations, matrix by matrix; nobody attends to a masked position."""
+    """y_θ of one trace by the paper's equations."""
     at = expand(theta, layout, tokens)
-    n = len(tokens)
-    keep = np.ones(n, dtype=at.query.dtype)
+    keep = np.ones(len(tokens), dtype=at.query.dtype)
     for head in range(layout.heads):
-        q, k, v = at.query[:, head], at.key[:, head], at.value[:, head]
-        scores = np.outer(q, k * ~masked)  # Eq. 7
-        scores[np.triu_indices(n)] = 0  # strict future mask
-        weights = np.zeros_like(scores)
-        for i in range(n):
-            for j in range(i):
-                weights[i, j] = scores[i, j] * np.prod(1 - scores[i, j + 1 : i])  # Eq. 8
-        keep *= 1 - weights @ v  # Eq. 9, and the product of Eq. 10
+        keep *= 1 - head_steps(at, head, masked).output  # the product of Eq. 10
     return 1 - keep
 
 

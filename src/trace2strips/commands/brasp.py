@@ -1,0 +1,124 @@
+"""`trace2strips brasp`: the B-RASP program of a model, run on a trace."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trace2strips.brasp import (
+    EXAMPLES,
+    SIMPLE,
+    SIMPLE_TRACES,
+    Program,
+    format_program,
+    parse_program,
+    read_program,
+    strips_program,
+)
+from trace2strips.commands.terminal import ForceOption, JsonOption, plain_console
+from trace2strips.errors import BraspError, TraceError
+from trace2strips.files import check_writable, writing_text
+from trace2strips.learning import LearnedModel
+from trace2strips.networks.illustration import format_html, illustrate_model, illustrate_program, print_illustration
+from trace2strips.pddl import with_file
+from trace2strips.sources import open_source
+from trace2strips.strips import StripsModel
+from trace2strips.traces import Dataset
+from trace2strips.traces import read_traces as read_trace_file
+
+
+def brasp(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="simple (the paper's example), a benchmark domain, a propositional PDDL file, a run folder; "
+            f"or a program: a .brasp file, {', '.join(EXAMPLES)}."
+        ),
+    ],
+    actions: Annotated[list[str] | None, typer.Argument(help="A trace's actions, or a string's symbols.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Take the trace from a trace file.")] = None,
+    number: Annotated[int, typer.Option(min=1, help="Which trace of the file.")] = 1,
+    program: Annotated[bool, typer.Option("--program", help="Print the B-RASP program and stop.")] = False,
+    heads: Annotated[bool, typer.Option("--heads", help="Also the attention heads at θ_M.")] = False,
+    running: Annotated[bool, typer.Option("--running", help="Z up to each position, as the paper draws it.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also symbols and atoms that do not occur.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write the tables, heads included, to this HTML file.")] = None,
+    as_json: JsonOption = False,
+    force: ForceOption = False,
+) -> None:
+    """The B-RASP program of a model, run on a trace: every vector, and where an action is inapplicable.
+
+    Without a trace the program is printed; for 'simple' both traces of the paper's figure are shown.
+    """
+    if html is not None:
+        check_writable(html, force)
+    if actions and trace is not None:
+        raise BraspError("a trace in the arguments and one in a file", hint="one of the two")
+    source, traces = find_source(model, actions, trace, number)
+    if isinstance(source, Program) and (heads or running):
+        raise BraspError("--heads and --running are about STRIPS models", hint=f"{model} is a program")
+    text = format_program(source if isinstance(source, Program) else strips_program(source, running))
+    if program or (not traces and not as_json and html is None):
+        print(text, end="")
+        return
+    name = Path(model).stem if isinstance(source, Program) else source.name
+    shown = [
+        illustrate_program(source, words, name)
+        if isinstance(source, Program)
+        else illustrate_model(source, words, running)
+        for words in traces
+    ]
+    if html is not None:
+        with writing_text(html, force) as stream:
+            stream.write(format_html(shown, text, everything))
+    if as_json:
+        print(json.dumps({"program": text, "traces": [item.record() for item in shown]}, indent=1))
+        return
+    console = plain_console()
+    for item in shown:
+        print_illustration(console, item, everything, heads)
+
+
+def find_source(
+    name: str, actions: list[str] | None, file: Path | None, number: int
+) -> tuple[StripsModel | Program, list[list[str]]]:
+    """What runs, and on what: a program, or a model with the setup actions that the trace of a file has."""
+    source, learned = find_model(name)
+    if file is None:
+        both = [list(words) for words in SIMPLE_TRACES] if source is SIMPLE else []
+        return source, [actions] if actions else both
+    dataset = read_trace_file(file)
+    if number > len(dataset):
+        raise TraceError(f"there is no trace {number}", file=file, hint=f"it has {len(dataset):,}")
+    if isinstance(source, Program):
+        return source, [dataset.names(number - 1)]
+
+    def with_setup() -> tuple[StripsModel, list[list[str]]]:
+        chosen = dataset[number - 1]
+        lines = dataset.lines[number - 1 : number]
+        names = tuple(source.action_index) if learned is None else learned.world.vocabulary.actions
+        one = Dataset.of([chosen], replace(Dataset.of([chosen]).vocabulary, actions=names), lines)
+        if learned is not None:
+            one = one.with_start()
+            return learned.over_tokens(one), [one.names(0)]
+        if chosen.state is not None and chosen.state not in dataset.states:
+            raise TraceError(f"it does not say what holds in state {chosen.state!r}", hint="only a .t2s file does")
+        return one.vocabulary.extend(source, dataset.states), [one.names(0)]
+
+    return with_file(file, with_setup)
+
+
+def find_model(name: str) -> tuple[StripsModel | Program, LearnedModel | None]:
+    """A program, or a model; a learned one comes with its setup actions."""
+    if name == SIMPLE.name:
+        return SIMPLE, None
+    if name in EXAMPLES:
+        return parse_program(EXAMPLES[name].text), None
+    if name.endswith(".brasp"):
+        return read_program(name), None
+    source = open_source(name)
+    return (source.model, None) if source.learned is None else (source.learned.world.over_tokens(), source.learned)

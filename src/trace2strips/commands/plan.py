@@ -1,0 +1,96 @@
+"""`trace2strips plan`: a plan with a learned, written or benchmark model."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Container, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trace2strips.commands.terminal import ForceOption, JsonOption
+from trace2strips.errors import UserError, printable
+from trace2strips.files import check_writable, writing_text
+from trace2strips.goals import applicability, goal_of, pose, state_after
+from trace2strips.pddl import encode_name
+from trace2strips.planners import PLANNERS, Status
+from trace2strips.planning import Limits, get_planner, solve
+from trace2strips.sources import Source, initial_state, open_source, read_source_problem
+from trace2strips.strips import StripsProblem
+
+PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]
+StatesOption = Annotated[int, typer.Option(help="Give up after so many generated states.")]
+SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
+MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
+
+
+def plan(
+    model: Annotated[str, typer.Argument(help="Run folder, propositional PDDL domain, or benchmark domain.")],
+    init: Annotated[list[str] | None, typer.Option(help="True atoms, or the name of a learned initial state.")] = None,
+    goal: Annotated[list[str] | None, typer.Option(help="Atoms to make true; !atom to make it false.")] = None,
+    after: Annotated[str | None, typer.Option(help="Goal by example: the state after these actions.")] = None,
+    enable: Annotated[str | None, typer.Option(help="Goal by example: make this action applicable.")] = None,
+    problem: Annotated[Path | None, typer.Option(help="PDDL problem instead of --init and --goal.")] = None,
+    planner: PlannerOption = "mimir",
+    optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
+    max_states: StatesOption = 10**6,
+    max_seconds: SecondsOption = 300,
+    max_memory: MemoryOption = 4096,
+    out: Annotated[Path | None, typer.Option(help="Write the plan here, one (action) a line.")] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan with a model. Exit code 0: here is a plan; 1: there is none, or the limits were reached."""
+    limits = Limits(max_states, max_seconds, max_memory)
+    get_planner(planner)
+    if out is not None:
+        check_writable(out, force)
+    source = open_source(model)
+    task = pose_task(source, init, goal, after, enable, problem)
+    result = solve(task, planner, optimal, limits)
+    if as_json:
+        print(json.dumps({**asdict(result), "status": result.status.value, "planner": planner}, indent=1))
+    elif result.plan is None:
+        why = f" ({result.message})" if result.status is Status.CRASHED else ""
+        print(f"no plan: {result.status.value}{printable(why)}")
+    else:
+        for name in result.plan:
+            print(printable(name))
+        states = "" if result.states is None else f", {result.states:,} states"
+        print(f"{len(result.plan)} actions{states}, {result.seconds:.3f} s", file=sys.stderr)
+    if out is not None and result.plan is not None:
+        with writing_text(out, force=force) as stream:
+            stream.writelines(f"({encode_name(name)})\n" for name in result.plan)
+    raise typer.Exit(0 if result.plan is not None else 1)
+
+
+def pose_task(
+    source: Source, init: list[str] | None, goal: list[str] | None, after: str | None, enable: str | None,
+    problem: Path | None,
+) -> StripsProblem:  # fmt: skip
+    """The problem that the options of `plan` describe; all goals that are given must hold."""
+    asked = goal is not None or after is not None or enable is not None
+    if problem is not None:
+        if asked or init is not None:
+            raise UserError("--problem says init and goal already", hint="leave out --init, --goal, --after, --enable")
+        return read_source_problem(source, problem)
+    if not asked:
+        raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
+    known = source.model.atom_index
+    states = {} if source.world is None else source.world.states
+    start = initial_state(source, None if init is None else split_names(init, {*known, *states}))
+    wanted = goal_of(source.model, split_names(goal or [], known))
+    if after is not None:
+        wanted &= state_after(source.model, start, split_names([after], source.model.action_index))
+    if enable is not None:
+        wanted &= applicability(source.model, enable)
+    return pose(source.model, start, wanted)
+
+
+def split_names(values: Iterable[str], known: Container[str]) -> list[str]:
+    """Names from options: a value that is a name itself, or several names with spaces or commas between them."""
+    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]
