@@ -21,6 +21,7 @@ ORDER = [
     "completion",
     "extraction",
     "learning",
+    "equivalence",
     "demo",
     "cli",
     "__main__",

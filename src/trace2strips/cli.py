@@ -20,6 +20,20 @@ from rich.text import Text
 from trace2strips import __version__
 from trace2strips.demo import run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
+from trace2strips.equivalence import (
+    EXHAUSTED,
+    INVARIANTS,
+    MAX_PAIRS,
+    Comparison,
+    Counterpart,
+    Side,
+    find_starts,
+    problem_starts,
+    read_side,
+    told_starts,
+    with_final_values,
+)
+from trace2strips.equivalence import compare as compare_models
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, shorten
 from trace2strips.files import check_writable, writing_text
 from trace2strips.learning import LearnSettings, RunLog, check_testable, lay_out, load_run, measure, open_run, save_run
@@ -311,6 +325,92 @@ def evaluate(
         print(json.dumps(metrics, indent=1))
     else:
         show_metrics(run, metrics)
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="Run folder, domain name or propositional PDDL file.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The same; its actions must have the same names.")],
+    init: Annotated[str | None, typer.Option(help="Start here: atoms with commas between; '' for none.")] = None,
+    problem: Annotated[Path | None, typer.Option(help="Start in the initial state of this PDDL problem.")] = None,
+    domain: Annotated[str | None, typer.Option(help="Start in this domain's generated initial states.")] = None,
+    max_pairs: Annotated[int, typer.Option(help="Look at no more pairs of states (about 60 bytes each).")] = MAX_PAIRS,
+    starts: Annotated[int, typer.Option(help="How many initial states to draw from a domain's generator.")] = 100_000,
+    exhaust: Annotated[bool, typer.Option("--exhaust", help="Search on, also where invariants have shown it.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the starts drawn and of random walks.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Do two models accept the same traces? Exit code 0: equivalent, 1: different, 3: not distinguished.
+
+    Starts: as given, else the generated initial states of a domain, else the named ones, else every atom is true.
+    """
+    if sum(option is not None for option in (init, problem, domain)) > 1:
+        raise UserError("several starts are given", hint="one of --init, --problem and --domain")
+    a, b = read_side(first), read_side(second)
+    given, further = find_starts(a, b, None if domain is None else get_domain(domain), starts, seed)
+    if init is not None:
+        given, further = told_starts(a, b, [atom for atom in init.split(",") if atom], "the initial atoms given"), None
+    elif problem is not None:
+        given, further = problem_starts(a, b, problem), None
+    result = compare_models(*with_final_values(a, b), given, max_pairs, seed, further, exhaust)
+    if as_json:
+        print(json.dumps({"a": a.label, "b": b.label} | result.to_json(), indent=1))
+    else:
+        show_comparison(a, b, result)
+    raise typer.Exit(result.exit_code)
+
+
+def show_comparison(a: Side, b: Side, result: Comparison) -> None:
+    def say(text: str) -> None:
+        print(printable(text))
+
+    say(f"{result.verdict}: A = {a.label}, B = {b.label}")
+    say(f"starts: {result.starts:,}, {result.origin}")
+    for side, other, only in (("A", "B", result.only_a), ("B", "A", result.only_b)):
+        if only:
+            say(f"{side} alone has {listing(only)}; {other} counts as refusing them always")
+    if EXHAUSTED in result.how:
+        say(f"shown by the product state space, exhausted: {result.pairs:,} pairs of states")
+    if INVARIANTS in result.how:
+        say("shown by invariants: each precondition of one model follows from those of the other, wherever both can be")
+    if result.further:
+        say(f"a second draw brought {result.further:,} other starts; the proof covers them too")
+    if result.added:
+        say(f"a second draw brought {result.added:,} starts that were not covered; all of it is among those above now")
+    if result.trace is not None:
+        refuser, accepter = ("A", "B") if result.refused_by == "A" else ("B", "A")
+        say(f"{'a shortest' if result.shortest else 'a'} trace that tells them apart, {len(result.trace)} actions:")
+        say(f"  start: {result.start}")
+        for atoms, side in ((result.start_a, "A"), (result.start_b, "B")):
+            say(f"    {side}: {' '.join(atoms) or 'nothing is true'}")
+        for name in result.trace[:-1]:
+            say(f"  {name}")
+        reason = "it has no such action" if result.missing is None else f"{', '.join(result.missing)} is false"
+        say(f"  {result.trace[-1]}   refused by {refuser} ({reason}), accepted by {accepter}")
+    elif not result.how:
+        say(f"{result.pairs:,} pairs of states were looked at; --max-pairs allows more")
+    show_mapping(result)
+
+
+def show_mapping(result: Comparison) -> None:
+    """Atoms that equal their namesakes are counted, the others listed."""
+    if not result.mapping and not result.mapping_back:
+        return
+    same = sum(item.relation == "equal" and item.other == item.atom for item in result.mapping)
+    print(f"atoms proven equal to their namesakes: {same:,}")
+    shown: set[tuple[str, str | None]] = set()
+    for side, other, items in (("A", "B", result.mapping), ("B", "A", result.mapping_back)):
+        for item in items:
+            pair = (item.atom, item.other) if side == "A" else (str(item.other), item.atom)
+            if item.other != item.atom and pair not in shown:
+                print(f"  {printable(describe_counterpart(side, other, item))}")
+                shown.add(pair)
+
+
+def describe_counterpart(side: str, other: str, item: Counterpart) -> str:
+    if item.relation in ("equal", "opposite"):
+        return f"{item.atom} ({side}) {'=' if item.relation == 'equal' else '= not'} {item.other} ({other})"
+    return f"{item.atom} ({side}) " + ("has no counterpart" if item.relation == "none" else f"is {item.relation}")
 
 
 @contextmanager
