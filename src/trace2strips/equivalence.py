@@ -12,10 +12,10 @@ R is the least set of pairs of literals (a literal with itself too) such that
    nor m false, then (l, m) is in R.
 
 Every pair that holds in a reached joint state is in R: at a start by 1. If all pairs that hold in s are, and a leads
-from s to s', then for l, m in s' the literals named in 2 hold in s, so their pairs are in R, and a makes neither l nor m
-false; so (l, m) is in R. Hence if for every action a and p ∈ pre_A(a) some pair among pre_B(a) ∪ {¬p} is outside R, A
-accepts a wherever B does; with the same for A and B exchanged the models are equivalent. The induction needs of a start
-only that its pairs are in R: the proof holds for every further start of which this is true (`Invariants.covers`).
+from s to s', then for l, m in s' the literals named in 2 hold in s, so their pairs are in R, and a makes neither l nor
+m false; so (l, m) is in R. Hence if for every action a and p ∈ pre_A(a) some pair among pre_B(a) ∪ {¬p} is outside R,
+A accepts a wherever B does; with the same for A and B exchanged the models are equivalent. The induction needs of a
+start only that its pairs are in R: the proof holds for every further start of which that is true (`Invariants.covers`).
 
 May import up to `learning`.
 """
@@ -115,10 +115,16 @@ class JointModel:
 
     @cached_property
     def known(self) -> Bool[np.ndarray, "2 actions"]:
-        return np.array([[n in m.action_index for n in self.names] for m in (self.a, self.b)]).reshape(2, -1)
+        return np.array([[n in m.action_index for n in self.names] for m in (self.a, self.b)], dtype=bool)
 
     def rows(self, part: str) -> UInt64[np.ndarray, "actions words"]:
-        return np.concatenate([getattr(side.bits, part) for side in self.sides], axis=1)
+        lists = [membership(side, [getattr(action, part) for action in side.actions]) for side in self.sides]
+        return np.concatenate([pack(matrix) for matrix in lists], axis=1)
+
+    @property
+    def split(self) -> int:
+        """The number of A's words."""
+        return pack(np.zeros((0, len(self.a.atoms)), dtype=bool)).shape[1]
 
     def pack(self, starts: Starts) -> UInt64[np.ndarray, "starts words"]:
         return np.concatenate([pack(starts.a), pack(starts.b)], axis=1)
@@ -182,18 +188,19 @@ class ProductSearch:
     """Breadth-first search over pairs of bit sets; the first difference ends a shortest trace.
 
     A pair costs 8 bytes a word (64 atoms; at least one word a model), 8 for its history and 8 to 16 in the hash table:
-    about 56 bytes for two models of 81 atoms. Arrays double as they fill; `run` may be called again with a higher limit.
+    about 56 bytes for two models of 81 atoms. Arrays double as they fill; `run` can be called again with more.
     """
 
     def __init__(self, joint: JointModel, starts: Starts) -> None:
         self.joint = joint
-        self.model = (joint.rows("pre"), joint.rows("add"), joint.rows("delete"), joint.known, joint.a.bits.words)
+        self.model = (joint.rows("pre"), joint.rows("add"), joint.rows("delete"), joint.known, joint.split)
         first = joint.pack(starts)
         self.states = np.empty((max(1024, len(first)), first.shape[1]), dtype=np.uint64)
         self.parent = np.empty(len(self.states), dtype=np.int32)  # of a start: −1 − its number
         self.action = np.empty(len(self.states), dtype=np.int32)
         self.table = new_table(len(self.states))
-        self.cursor = np.zeros(3, dtype=np.int64)  # pairs looked at, pairs known, the action that differs
+        # pairs looked at, pairs known, the action that differs, the first pair with a successor left out (−1: none)
+        self.cursor = np.array([0, 0, -1, -1], dtype=np.int64)
         insert_starts(first, self.states, self.parent, self.table, self.cursor)
 
     @property
@@ -234,12 +241,11 @@ class ProductSearch:
         look_up(self.joint.pack(starts), self.states, self.table, found)
         return found
 
-    def known_pairs(self) -> Iterator[tuple[State, State]]:
-        """All pairs found so far as sets of atoms: slow, for tests and small spaces."""
-        a, b, split = self.joint.a, self.joint.b, self.joint.a.bits.words
-        for row in self.states[: self.pairs]:
-            first, second = unpack(row[None, :split], len(a.atoms))[0], unpack(row[None, split:], len(b.atoms))[0]
-            yield state_of(a, first), state_of(b, second)
+    def known_pairs(self) -> Starts:
+        """All pairs found so far, as starts are given: reached from one, they are starts like any other."""
+        a, b, split = self.joint.a, self.joint.b, self.joint.split
+        known = self.states[: self.pairs]
+        return Starts(unpack(known[:, :split], len(a.atoms)), unpack(known[:, split:], len(b.atoms)), origin="reached")
 
 
 DONE, DIFFERS, FULL = 0, 1, 2
@@ -325,7 +331,9 @@ def explore(pre, add, delete, known, split, states, parent, via, table, cursor, 
     words = states.shape[1]
     new = np.empty(words, dtype=np.uint64)
     common = np.empty(pre.shape[0], dtype=np.int64)
-    left_out = False
+    if cursor[3] >= 0:  # what was left out last time may have room now
+        cursor[0] = cursor[3]
+        cursor[3] = -1
     while cursor[0] < cursor[1]:
         here = cursor[0]
         count, differs = try_actions(pre, known, split, states[here], common)
@@ -342,7 +350,8 @@ def explore(pre, add, delete, known, split, states, parent, via, table, cursor, 
             if cursor[1] >= states.shape[0]:
                 if not last:
                     return FULL  # this pair is looked at again: what it has added is found in the table then
-                left_out = True
+                if cursor[3] < 0:
+                    cursor[3] = here
                 continue
             number = cursor[1]
             table[place] = number
@@ -351,7 +360,7 @@ def explore(pre, add, delete, known, split, states, parent, via, table, cursor, 
             via[number] = action
             cursor[1] += 1
         cursor[0] += 1
-    return FULL if left_out else DONE
+    return FULL if cursor[3] >= 0 else DONE
 
 
 # --- random walks ----------------------------------------------------------------------------------------------------
@@ -365,7 +374,7 @@ def walk_for_difference(
     first = joint.pack(starts)
     stream = np.array([seed], dtype=np.uint64)
     start, steps = walk_at_random(
-        joint.rows("pre"), joint.rows("add"), joint.rows("delete"), joint.known, joint.a.bits.words, first, stream,
+        joint.rows("pre"), joint.rows("add"), joint.rows("delete"), joint.known, joint.split, first, stream,
         walks, trace,
     )  # fmt: skip
     if start < 0:
@@ -396,14 +405,14 @@ def walk_at_random(pre, add, delete, known, split, first, stream, walks, trace):
 
 
 def shorten_trace(joint: JointModel, start: tuple[State, State], trace: Sequence[str]) -> list[str]:
-    """Leave out blocks of actions, longest first, while the rest still ends in a difference."""
-    kept = cut_at_difference(joint, start, trace)
+    """Leave out blocks of actions, longest first, as long as a shorter trace with a difference is left."""
+    kept = replay(joint, start, trace)
     size = len(kept)
     while size:
         place = 0
         while place < len(kept):
-            shorter = cut_at_difference(joint, start, [*kept[:place], *kept[place + size :]])
-            if shorter:
+            shorter = replay(joint, start, [*kept[:place], *kept[place + size :]])
+            if 0 < len(shorter) < len(kept):
                 kept = shorter
             else:
                 place += size
@@ -411,17 +420,19 @@ def shorten_trace(joint: JointModel, start: tuple[State, State], trace: Sequence
     return kept
 
 
-def cut_at_difference(joint: JointModel, start: tuple[State, State], trace: Sequence[str]) -> list[str]:
-    """The trace up to the first action that exactly one model refuses; empty if both refuse one first, or neither."""
-    states = list(start)
-    for i, name in enumerate(trace):
-        accepted = [n in m.action_index and m.action(n).applicable(s)
-                    for m, s in zip((joint.a, joint.b), states, strict=True) for n in (name,)]  # fmt: skip
-        if accepted[0] != accepted[1]:
-            return list(trace[: i + 1])
-        if not accepted[0]:
-            return []
-        states = [m.action(name).progress(s) for m, s in zip((joint.a, joint.b), states, strict=True)]
+def replay(joint: JointModel, start: tuple[State, State], trace: Sequence[str]) -> list[str]:
+    """The trace up to the first action that exactly one model refuses, without those that both refuse; else nothing."""
+    s_a, s_b = start
+    kept = []
+    for name in trace:
+        by_a = name in joint.a.action_index and joint.a.action(name).applicable(s_a)
+        by_b = name in joint.b.action_index and joint.b.action(name).applicable(s_b)
+        if by_a or by_b:
+            kept.append(name)
+        if by_a != by_b:
+            return kept
+        if by_a:
+            s_a, s_b = joint.a.action(name).progress(s_a), joint.b.action(name).progress(s_b)
     return []
 
 
@@ -592,7 +603,7 @@ def has_bit(row, i):  # type: ignore[no-untyped-def]
 def add_pairs(together, needs, makes, made, untouched):  # type: ignore[no-untyped-def]
     """Rule 2 for each action once; whether a pair is new.
 
-    A pair of untouched literals must be in R to be added to it, so what is new has a literal that the action makes true.
+    Two untouched literals must be a pair in R to be added to it, so what is new has a literal that the action makes.
     """
     literals, words = together.shape
     new = False
@@ -688,7 +699,7 @@ def compare(
         only_a=tuple(np.array(joint.names, dtype=object)[~joint.known[1]]),
         only_b=tuple(np.array(joint.names, dtype=object)[~joint.known[0]]),
     )  # fmt: skip
-    found = search.run(min(QUICK_PAIRS, max_pairs), last=max_pairs <= QUICK_PAIRS)
+    found = search.run(min(QUICK_PAIRS, max_pairs), last=False)
     if found.difference:
         return with_difference(replace(result, pairs=found.pairs), joint, starts, found.difference, True)
     invariants = find_invariants(joint, starts)
