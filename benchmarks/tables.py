@@ -17,7 +17,7 @@ from typing import Any
 from trace2strips.domains import BENCHMARKS, get_domain
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "paper.md", ROOT / "docs" / "learning.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("paper.md", "learning.md", "equivalence.md")))
 ENCODINGS = {"atoms": "STRIPS atoms", "states:50": "STRIPS 50 states", "states:100": "STRIPS 100 states"}
 Rows = list[dict[str, Any]]
 
@@ -189,10 +189,30 @@ def kernels() -> str:
     return f"{first}\n\n{second}\n\n(`results/kernels.json`, commit {record['commit']})"
 
 
+def equivalence() -> str:
+    """Each learned model beside its hidden one; how it was shown, and the counterexample where they differ."""
+    record = load("equivalence.json")
+    lines = []
+    for row in record["rows"]:
+        searched = row.get("searched_pairs", row["pairs"])
+        exhausted = "exhausted" in row.get("searched_how", row["how"])
+        trace = f": {len(row['trace'])} actions, refused by {row['refused_by']}" if row["trace"] else ""
+        lines.append([
+            row["domain"], row["encoding"], str(row["seed"]), row["verdict"] + trace,
+            "yes" if "invariants" in row["how"] else "no",
+            f"{searched:,}" + (" (all)" if exhausted else ""), f"{row['reachable_states']:,}", f"{row['starts']:,}",
+            f"{row['further']:,}", f"{row['seconds']:.1f} s",
+        ])  # fmt: skip
+    header = ["domain", "encoding", "seed", "answer", "by invariants", "pairs looked at", "reachable hidden states",
+              "starts", "others covered", "time"]  # fmt: skip
+    return table(header, lines, 4) + f"\n\n(`results/equivalence.json`, commit {commits(record['rows'])}.)"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
     "untrained": untrained, "paper-preset": paper_preset, "kernels": kernels,
+    "equivalence": equivalence,
 }  # fmt: skip
 
 

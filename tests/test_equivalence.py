@@ -2,13 +2,14 @@
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Run
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from trace2strips.domains import get_domain
 from trace2strips.equivalence import (
     Comparison,
     Counterpart,
+    Difference,
     JointModel,
     ProductSearch,
     Side,
@@ -31,10 +33,11 @@ from trace2strips.equivalence import (
     search_slowly,
     shorten_trace,
     walk_for_difference,
+    with_difference,
     with_final_values,
 )
 from trace2strips.errors import UserError
-from trace2strips.learning import learn
+from trace2strips.learning import LearnSettings, learn, open_run, save_run
 from trace2strips.pddl import format_model, format_model_problem
 from trace2strips.strips import State, StripsAction, StripsModel, StripsProblem, label
 from trace2strips.traces import SampleSettings, sample
@@ -245,10 +248,10 @@ def test_compiled_invariants_are_the_slow_ones(case: tuple[StripsModel, StripsMo
 
 
 def test_proofs_are_never_wrong() -> None:
-    """2,000 random pairs: what is proven, the exhausted product confirms; invariants hold in every reached pair."""
+    """4,000 random pairs: what is proven, the exhausted product confirms; invariants hold in every reached pair."""
     chance = random.Random(0)
     counts = {"proven": 0, "equivalent": 0, "different": 0}
-    for _ in range(2_000):
+    for _ in range(4_000):
         a, b, pairs = random_pair(chance)
         joint, starts = JointModel(a, b), starts_of(a, b, pairs)
         search = ProductSearch(joint, starts)
@@ -265,8 +268,8 @@ def test_proofs_are_never_wrong() -> None:
         assert invariants.covers(reached).all()
         check_mapping(invariants.mapping(), a, b, reached.a, reached.b)
         check_mapping(invariants.mapping(of_b=True), b, a, reached.b, reached.a)
-    assert counts["different"] > 300
-    assert counts["equivalent"] > 800
+    assert counts["different"] > 600
+    assert counts["equivalent"] > 1_600
     assert counts["proven"] > 0.95 * counts["equivalent"]  # else it would prove little
 
 
@@ -408,6 +411,16 @@ def test_exhausting_what_is_proven() -> None:
     assert (full.how, full.pairs) == (("exhausted", "invariants"), 2**18)
 
 
+def test_a_wrong_counterexample_is_never_returned() -> None:
+    a, b = counter(2, True), counter(2, False)
+    starts, empty = starts_of(a, b, [(zeros(2), zeros(2))]), Comparison("not distinguished", (), 1, 1, "x")
+    for trace in (("inc0",), ("alarm",), ("inc1", "alarm")):
+        with pytest.raises(RuntimeError, match="no counterexample"):
+            with_difference(empty, JointModel(a, b), starts, Difference(0, trace), True)
+    right = ("inc0", "inc1", "inc0", "alarm")
+    assert with_difference(empty, JointModel(a, b), starts, Difference(0, right), True).refused_by == "B"
+
+
 def test_f_m_of_a_state_is_the_walk_from_it() -> None:
     model = counter(2, True)
     assert negative_from(model, zeros(2), ["inc0", "inc1", "inc0", "alarm"]) is False
@@ -486,103 +499,121 @@ def test_everything_true_is_the_start_of_sides_that_know_none() -> None:
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
+ONE_PROCESS = """
+import contextlib, io, json, sys
+from trace2strips.cli import main
+answers = []
+for words in json.load(sys.stdin):
+    sys.argv, code = ["trace2strips", "compare", *words], None
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    answers.append([code, out.getvalue(), errors.getvalue()])
+json.dump(answers, sys.stdout)
+"""
+
+
+def commands(folder: Path, *calls: tuple[object, ...]) -> list[tuple[int, str, str]]:
+    """`trace2strips compare` several times over in one new process: exit code, output and errors of each."""
+    words = json.dumps([[str(word) for word in call] for call in calls])
+    done = subprocess.run([sys.executable, "-c", ONE_PROCESS], input=words, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return [(code, out, errors) for code, out, errors in json.loads(done.stdout)]
+
+
 def write_models(tmp_path: Path) -> None:
     (tmp_path / "a.pddl").write_text(format_model(counter(3, True)))
     (tmp_path / "b.pddl").write_text(format_model(counter(3, False)))
     problem = StripsProblem(counter(3, True), frozenset({"one0", "one1", "one2"}), frozenset())
     (tmp_path / "p.pddl").write_text(format_model_problem(problem))
+    (tmp_path / "c.pddl").write_text(format_model(counter(12, True)))
+    (tmp_path / "d.pddl").write_text(format_model(counter(12, False)))
 
 
-def test_command_exit_codes_and_words(run: Run, tmp_path: Path) -> None:
+def test_command_exit_codes_and_words(tmp_path: Path) -> None:
     write_models(tmp_path)
-    zero = "zero0,zero1,zero2"
-    same = run("compare", "a.pddl", "a.pddl", "--init", zero)
-    assert (same.returncode, same.stderr) == (0, "")
-    assert same.stdout.splitlines()[:3] == [
+    zero = ("--init", "zero0,zero1,zero2")
+    answers = commands(
+        tmp_path, ("a.pddl", "a.pddl", *zero), ("a.pddl", "b.pddl", *zero), ("a.pddl", "b.pddl", *zero, "--max-pairs", 2),
+        ("b.pddl", "a.pddl", "--problem", "p.pddl", "--json"), ("a.pddl", "b.pddl", "--json"),
+        ("c.pddl", "d.pddl", "--init", ",".join(zeros(12)), "--max-pairs", 50),
+    )  # fmt: skip
+    assert [errors for _, _, errors in answers] == [""] * 6
+    assert [code for code, _, _ in answers] == [0, 1, 1, 1, 1, 3]
+    same, other, few, problem, plain, deep = (out for _, out, _ in answers)
+    assert same.splitlines()[:3] == [
         "equivalent: A = a.pddl, B = a.pddl",
         "starts: 1, the initial atoms given",
         "shown by the product state space, exhausted: 8 pairs of states",
     ]
-    other = run("compare", "a.pddl", "b.pddl", "--init", zero)
-    assert other.returncode == 1
-    lines = other.stdout.splitlines()
-    assert lines[:5] == [
+    assert other.splitlines()[:5] == [
         "different: A = a.pddl, B = b.pddl",
         "starts: 1, the initial atoms given",
         "A alone has 1: alarm; B counts as refusing them always",
         "a shortest trace that tells them apart, 8 actions:",
         "  start: the initial atoms given",
     ]
-    assert lines[-1] == "  alarm   refused by B (it has no such action), accepted by A"
-    few = run("compare", "a.pddl", "b.pddl", "--init", zero, "--max-pairs", 2)
-    assert few.returncode == 1  # a random walk comes through
-    assert "a trace that tells them apart, 8 actions" in few.stdout
-    told = run("compare", "b.pddl", "a.pddl", "--problem", "p.pddl", "--json")
-    assert told.returncode == 1
-    record = json.loads(told.stdout)
+    assert other.splitlines()[-1] == "  alarm   refused by B (it has no such action), accepted by A"
+    assert "a trace that tells them apart, 8 actions" in few  # a random walk came through
+    record = json.loads(problem)
     assert (record["trace"], record["refused_by"], record["a"], record["starts"]) == (["alarm"], "A", "b.pddl", 1)
-    assert run("compare", "a.pddl", "b.pddl").returncode == 1  # every atom true
+    assert json.loads(plain)["origin"] == "every atom true, as f_M has it"
+    assert deep.startswith("not distinguished: ")
+    assert "50 pairs of states were looked at; --max-pairs allows more" in deep
 
 
-def test_command_not_distinguished(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.pddl").write_text(format_model(counter(12, True)))
-    (tmp_path / "b.pddl").write_text(format_model(counter(12, False)))
-    result = run("compare", "a.pddl", "b.pddl", "--init", ",".join(zeros(12)), "--max-pairs", 50)
-    assert result.returncode == 3
-    assert result.stdout.startswith("not distinguished: ")
-    assert "50 pairs of states were looked at; --max-pairs allows more" in result.stdout
+def test_command_on_domains_and_runs(tmp_path: Path) -> None:
+    for name, init in (("r", "atoms"), ("s", "states:5")):
+        dataset = sample(get_domain("blocksworld:3"), SampleSettings(3_000, 20, init=init))
+        open_run(tmp_path / name, dataset, LearnSettings())
+        save_run(learn(dataset), tmp_path / name)
+    named, generated = "named initial states", "generated initial states of blocksworld:3"
+    expected = {
+        ("s", "blocksworld:3"): (5, named),
+        ("s", "s"): (5, named),
+        ("r", "r", "--domain", "blocksworld:3"): (13, generated),
+        ("r/model.pddl", "r"): (1, "every atom true, as f_M has it"),
+        ("r/model.pddl", "blocksworld:3"): (13, generated),
+    }
+    (_, shown, _), *others = commands(
+        tmp_path, ("blocksworld:3", "r", "--starts", 500), *((*words, "--json") for words in expected)
+    )
+    assert "starts: 13, generated initial states of blocksworld:3" in shown
+    assert "  holding_b1 (A) = p" in shown
+    answers = [json.loads(out) for _, out, _ in others]
+    assert [(x["starts"], x["origin"]) for x in answers] == list(expected.values())
+    assert {x["verdict"] for x in answers} == {"equivalent"}
 
 
-def test_command_on_domains_and_runs(run: Run) -> None:
-    for name, init in (("r", "atoms"), ("s", "states:5"), ("t", "states:5")):
-        words = ("--init", init, "--seed", 1 if name == "t" else 0)
-        assert (
-            run(
-                "sample", "blocksworld:3", "--traces", 3000, "--max-length", 20, *words, "--out", f"{name}.t2s"
-            ).returncode
-            == 0
-        )
-        assert run("learn", f"{name}.t2s", "--out", name, "-q").returncode == 0
-    result = run("compare", "blocksworld:3", "r", "--starts", 500)
-    assert result.returncode == 0, result.stderr
-    assert "starts: 13, generated initial states of blocksworld:3" in result.stdout
-    assert "holding_b1 (A) = p" in result.stdout
-    assert json.loads(run("compare", "s", "blocksworld:3", "--json").stdout)["origin"] == "named initial states"
-    assert run("compare", "s", "t").returncode == 0
-    both = json.loads(run("compare", "r", "r", "--domain", "blocksworld:3", "--json").stdout)
-    assert (both["verdict"], both["starts"]) == ("equivalent", 13)
-    assert json.loads(run("compare", "r/model.pddl", "r", "--json").stdout)["origin"].startswith("every atom true")
-    assert run("compare", "r/model.pddl", "blocksworld:3").returncode == 0
+ERRORS = {
+    ("none", "a.pddl"): "'none' is no run folder, no .pddl file and no domain",
+    ("none.pddl", "a.pddl"): "none.pddl: no such file",
+    (".", "a.pddl"): "no run of trace2strips",
+    ("x.txt", "a.pddl"): "x.txt: is no model",
+    ("x.pddl", "a.pddl"): "x.pddl:1:1: not a PDDL file",
+    ("blocksworld:0", "a.pddl"): "blocksworld:0 is too small",
+    ("a.pddl", "b.pddl", "--init", "zero9"): "unknown atom 'zero9' (hint: did you mean 'zero",
+    ("a.pddl", "b.pddl", "--problem", "q.pddl"): "q.pddl: no such file",
+    ("a.pddl", "b.pddl", "--problem", "p.pddl", "--init", ""): "several starts are given",
+    ("a.pddl", "b.pddl", "--max-pairs", 0): "cannot look at 0 pairs",
+    ("a.pddl", "b.pddl", "--starts", 0): "cannot draw 0 starts",
+    ("a.pddl", "b.pddl", "--seed", -1): "the seed -1 is out of range",
+    ("a.pddl", "b.pddl", "--seed", -1, "--init", ""): "the seed -1 is out of range",
+    ("a.pddl", "b.pddl", "--domain", "no"): "unknown domain 'no'",
+}
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("none", "a.pddl"), "'none' is no run folder, no .pddl file and no domain"),
-        (("none.pddl", "a.pddl"), "none.pddl: no such file"),
-        ((".", "a.pddl"), "no run of trace2strips"),
-        (("x.txt", "a.pddl"), "x.txt: is no model"),
-        (("x.pddl", "a.pddl"), "x.pddl:1:1: not a PDDL file"),
-        (("blocksworld:0", "a.pddl"), "blocksworld:0 is too small"),
-        (("a.pddl", "b.pddl", "--init", "zero9"), "unknown atom 'zero9' (hint: did you mean 'zero"),
-        (("a.pddl", "b.pddl", "--problem", "q.pddl"), "q.pddl: no such file"),
-        (("a.pddl", "b.pddl", "--problem", "p.pddl", "--init", ""), "several starts are given"),
-        (("a.pddl", "b.pddl", "--max-pairs", 0), "cannot look at 0 pairs"),
-        (("a.pddl", "b.pddl", "--starts", 0), "cannot draw 0 starts"),
-        (("a.pddl", "b.pddl", "--seed", -1), "the seed -1 is out of range"),
-        (("a.pddl", "b.pddl", "--domain", "no"), "unknown domain 'no'"),
-    ],
-)
-def test_command_errors(run: Run, tmp_path: Path, words: tuple[object, ...], message: str) -> None:
+def test_command_errors(tmp_path: Path) -> None:
     write_models(tmp_path)
     (tmp_path / "x.txt").write_text("hello")
     (tmp_path / "x.pddl").write_text("hello")
-    result = run("compare", *words)
-    assert result.returncode == 2, result.stdout
-    assert message in result.stderr
-    assert result.stderr.startswith("trace2strips: ")
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
+    for (code, shown, errors), message in zip(commands(tmp_path, *ERRORS), ERRORS.values(), strict=True):
+        assert (code, shown) == (2, "")
+        assert message in errors
+        assert errors.startswith("trace2strips: ")
+        assert errors.count("\n") == 1
 
 
 def test_result_is_plain_data() -> None:

@@ -331,7 +331,7 @@ def evaluate(
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="Run folder, domain name or propositional PDDL file.")],
     second: Annotated[str, typer.Argument(metavar="B", help="The same; its actions must have the same names.")],
-    init: Annotated[str | None, typer.Option(help="Start here: atoms with commas between; '' for none.")] = None,
+    init: Annotated[str | None, typer.Option(help="Start here: the atoms that are true, with commas between.")] = None,
     problem: Annotated[Path | None, typer.Option(help="Start in the initial state of this PDDL problem.")] = None,
     domain: Annotated[str | None, typer.Option(help="Start in this domain's generated initial states.")] = None,
     max_pairs: Annotated[int, typer.Option(help="Look at no more pairs of states (about 60 bytes each).")] = MAX_PAIRS,
@@ -347,11 +347,12 @@ def compare(
     if sum(option is not None for option in (init, problem, domain)) > 1:
         raise UserError("several starts are given", hint="one of --init, --problem and --domain")
     a, b = read_side(first), read_side(second)
-    given, further = find_starts(a, b, None if domain is None else get_domain(domain), starts, seed)
     if init is not None:
-        given, further = told_starts(a, b, [atom for atom in init.split(",") if atom], "the initial atoms given"), None
+        given, further = told_starts(a, b, init.replace(",", " ").split(), "the initial atoms given"), None
     elif problem is not None:
         given, further = problem_starts(a, b, problem), None
+    else:
+        given, further = find_starts(a, b, None if domain is None else get_domain(domain), starts, seed)
     result = compare_models(*with_final_values(a, b), given, max_pairs, seed, further, exhaust)
     if as_json:
         print(json.dumps({"a": a.label, "b": b.label} | result.to_json(), indent=1))

@@ -689,6 +689,7 @@ def compare(
     """
     if not 1 <= max_pairs <= MOST_PAIRS:
         raise UserError(f"cannot look at {max_pairs} pairs of states", hint=f"1 to {MOST_PAIRS}")
+    check_seed(seed)
     starts = everything_true(a, b) if starts is None else starts
     if not len(starts):
         raise UserError("there is no start to compare from", hint="at least one initial state")
@@ -705,7 +706,8 @@ def compare(
     invariants = find_invariants(joint, starts)
     if not found.exhausted and (exhaust or not invariants.prove):
         found = search.run(max_pairs)
-    assert not (found.difference and invariants.prove), "internal error: invariants and search contradict each other"
+    if found.difference and invariants.prove:
+        raise RuntimeError("internal error: invariants and search contradict each other")
     result = replace(
         result, pairs=found.pairs, mapping=invariants.mapping(), mapping_back=invariants.mapping(of_b=True)
     )
@@ -724,6 +726,11 @@ def compare(
     return with_difference(result, joint, starts, deeper, False) if deeper else result
 
 
+def check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**63:
+        raise UserError(f"the seed {seed} is out of range", hint="0 to 2^63 - 1")
+
+
 def with_difference(
     result: Comparison, joint: JointModel, starts: Starts, difference: Difference, shortest: bool
 ) -> Comparison:
@@ -731,8 +738,8 @@ def with_difference(
     states, trace = joint.states(starts, difference.start), difference.trace
     refusing = [negative_from(m, s, trace) for m, s in zip((joint.a, joint.b), states, strict=True)]
     before = [negative_from(m, s, trace[:-1]) for m, s in zip((joint.a, joint.b), states, strict=True)]
-    assert before == [False, False], "internal error: a counterexample is refused too early"
-    assert refusing in ([True, False], [False, True]), "internal error: a counterexample is none"
+    if any(before) or refusing[0] == refusing[1]:
+        raise RuntimeError(f"internal error: the trace {trace} is no counterexample")
     refuser, state = (joint.a, states[0]) if refusing[0] else (joint.b, states[1])
     missing = None
     if trace[-1] in refuser.action_index:
@@ -850,8 +857,7 @@ def find_starts(
     """
     if not 1 <= count <= MOST_STARTS:
         raise UserError(f"cannot draw {count} starts", hint=f"1 to {MOST_STARTS}")
-    if not 0 <= seed < 2**63:
-        raise UserError(f"the seed {seed} is out of range", hint="0 to 2^63 - 1")
+    check_seed(seed)
     domain = domain or a.domain or b.domain
     named = [side.named_states for side in (a, b) if side.named_states]
     if named and (domain is not None or len(named) == 2):
