@@ -37,10 +37,11 @@ from trace2strips.equivalence import (
     with_final_values,
 )
 from trace2strips.errors import UserError
+from trace2strips.extraction import WorldModel
 from trace2strips.learning import LearnSettings, learn, open_run, save_run
 from trace2strips.pddl import format_model, format_model_problem
 from trace2strips.strips import State, StripsAction, StripsModel, StripsProblem, label
-from trace2strips.traces import SampleSettings, sample
+from trace2strips.traces import SampleSettings, Vocabulary, sample
 
 PairOfStates = tuple[State, State]
 
@@ -494,6 +495,20 @@ def test_everything_true_is_the_start_of_sides_that_know_none() -> None:
     assert further is None
     assert starts.origin == everything_true(model, model).origin
     assert starts.joint.all()
+
+
+def test_named_states_of_other_sizes_are_other_states() -> None:
+    """s0 of 5 states is not s0 of 7: they must not be taken for one start."""
+    domain, model = get_domain("blocksworld:3"), counter(1, False)
+
+    def side(names: tuple[str, ...]) -> Side:
+        return Side("x", model, WorldModel(model, Vocabulary((), init_states=names), dict.fromkeys(names, frozenset())))
+
+    five, seven = (tuple(f"s{i}" for i in range(n)) for n in (5, 7))
+    assert find_starts(side(five), side(five))[0].names == five
+    for other, source in ((seven, None), (("start",), domain)):
+        with pytest.raises(UserError, match="same named initial states"):
+            find_starts(side(five if source is None else other), side(other), source)
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

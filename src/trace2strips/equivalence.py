@@ -852,8 +852,7 @@ def find_starts(
 ) -> tuple[Starts, Starts | None]:
     """The starts that the sides themselves suggest, and further ones, drawn apart, to check a proof on.
 
-    With a domain: its generated initial states, or those that a run knows by name. Two runs: the named states that both
-    have. Else F.
+    With a domain: its generated initial states, or those a run knows by name. Two runs: their named states. Else F.
     """
     if not 1 <= count <= MOST_STARTS:
         raise UserError(f"cannot draw {count} starts", hint=f"1 to {MOST_STARTS}")
@@ -861,10 +860,11 @@ def find_starts(
     domain = domain or a.domain or b.domain
     named = [side.named_states for side in (a, b) if side.named_states]
     if named and (domain is not None or len(named) == 2):
-        names = [name for name in named[0] if name in named[-1]]
-        told = {} if domain is None else {f"s{i}": row for i, row in enumerate(domain.state_set(len(named[0])))}
-        if domain is not None:
-            names = [name for name in names if name in told]
+        names = named[0]
+        told = {} if domain is None else {f"s{i}": row for i, row in enumerate(domain.state_set(len(names)))}
+        # s0 of 50 states is another state than s0 of 100
+        if set(names) != set(named[-1]) or (domain is not None and set(names) != set(told)):
+            raise UserError("the sides do not have the same named initial states", hint="--init ATOMS")
 
         def state(side: Side, name: str) -> State:
             if side.world is not None and side.named_states:
@@ -872,8 +872,6 @@ def find_starts(
             assert domain is not None
             return state_of(side.model, side.start(told[name][None], domain.model.atoms)[0])
 
-        if not names:
-            raise UserError("no named initial state is known to both sides", hint="--init ATOMS")
         pairs = {name: (state(a, name), state(b, name)) for name in names}
         return Starts.of(a.model, b.model, pairs, "named initial states"), None
     if domain is None:
