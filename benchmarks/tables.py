@@ -265,11 +265,31 @@ def world_metrics() -> str:
     return table(header, lines, 2) + f"\n\n(`results/world_metrics.json`, commit {record['commit']})"
 
 
+def equivalence() -> str:
+    """Each learned model beside its hidden one; how it was shown, and the counterexample where they differ."""
+    record = load("equivalence.json")
+    lines = []
+    for row in record["rows"]:
+        searched = row.get("searched_pairs", row["pairs"])
+        exhausted = "exhausted" in row.get("searched_how", row["how"])
+        trace = f": {len(row['trace'])} actions, refused by {row['refused_by']}" if row["trace"] else ""
+        lines.append([
+            row["domain"], row["encoding"], str(row["seed"]), row["verdict"] + trace,
+            "yes" if "invariants" in row["how"] else "no",
+            f"{searched:,}" + (" (all)" if exhausted else ""), f"{row['reachable_states']:,}", f"{row['starts']:,}",
+            f"{row['further']:,}", f"{row['seconds']:.1f} s",
+        ])  # fmt: skip
+    header = ["domain", "encoding", "seed", "answer", "by invariants", "pairs looked at", "reachable hidden states",
+              "starts", "others covered", "time"]  # fmt: skip
+    return table(header, lines, 4) + f"\n\n(`results/equivalence.json`, commit {commits(record['rows'])}.)"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
     "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
     "planners": planners, "world-metrics": world_metrics,
+    "equivalence": equivalence,
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ ORDER = [
     "completion",
     "extraction",
     "learning",
+    "equivalence",
     "goals",
     "planners",
     "planning",

@@ -24,7 +24,7 @@ from trace2strips.commands.plan import MemoryOption, PlannerOption, SecondsOptio
 from trace2strips.commands.terminal import ForceOption, JsonOption, QuietOption, listing, plain_console, progress_bar
 from trace2strips.demo import outcome_table, run_demo
 from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
-from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, shorten
+from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable
 from trace2strips.evaluation import evaluate_planning, need_unseen
 from trace2strips.files import check_writable, writing_text
 from trace2strips.learning import LearnSettings, RunLog, check_testable, lay_out, load_run, measure, open_run, save_run
