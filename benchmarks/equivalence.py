@@ -20,8 +20,9 @@ from typing import Any
 from measuring import commit, write_results
 
 from trace2strips.domains import BENCHMARKS, get_domain
-from trace2strips.equivalence import EXHAUSTED, Side, compare, find_starts, with_final_values
+from trace2strips.equivalence import EXHAUSTED, compare, find_starts, with_final_values
 from trace2strips.learning import LearnSettings, learn
+from trace2strips.sources import Source
 from trace2strips.traces import SampleSettings, sample
 
 MAX_PAIRS = 12_000_000
@@ -35,7 +36,7 @@ def perform(name: str, encoding: str, seed: int) -> dict[str, Any]:
     learned = learn(
         sample(domain, SampleSettings(100_000, length, "train", encoding, "goal", seed)), LearnSettings(seed=seed)
     )
-    a, b = Side("hidden", domain.model, domain=domain), Side("learned", learned.model, learned.world)
+    a, b = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
     clock = time.perf_counter()
     models = with_final_values(a, b)
     starts, further = find_starts(a, b, count=100_000, seed=seed)

@@ -11,8 +11,9 @@ untrained     completion alone, from random parameters: no training step, one at
 paper         the paper's preset in the attention form, 5·10^5 steps, blocksworld-5b and ferry-5c
 
 The seed draws the traces and starts the network. 10^5 training traces (D=50; maze-7x7 200) and 2·10^5 test traces
-(D=200; maze-7x7 400) unless said, then 100 planning problems with Mimir (GBFS, FF, 10^6 states). A run that is in the
-file already is skipped; one line is added per finished run.
+(D=200; maze-7x7 400) unless said, then 100 planning problems with Mimir (GBFS, FF, 10^6 states), and
+in `main` the comparison with the hidden model. A run that is in the file already is skipped; one line is added per
+finished run.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ import numpy as np
 from measuring import commit
 
 from trace2strips.domains import BENCHMARKS, get_domain
+from trace2strips.equivalence import compare, find_starts, with_final_values
 from trace2strips.evaluation import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.extraction import count_parts
 from trace2strips.learning import LearnSettings, learn, open_run, save_run
+from trace2strips.sources import Source
 from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset, Kind, SampleSettings, sample
 from trace2strips.training import Report
@@ -120,6 +123,12 @@ def perform(run: Run, scratch: Path) -> dict[str, Any]:
     row |= evaluate_planning(learned.world, domain, run.encoding, problems).row()
     row["unseen_actions"] = len(unseen_actions(learned.world, domain))
     row["problems_with_unseen_actions"] = len(need_unseen(learned.world, domain, problems))
+    if run.experiment == "main":
+        a, b = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
+        starts, further = find_starts(a, b, seed=run.seed)
+        compared = compare(*with_final_values(a, b), starts, seed=run.seed, further=further)
+        row |= {"equivalence": compared.verdict, "equivalence_how": compared.how, "counterexample": compared.trace,
+                "counterexample_start": compared.start, "refused_by": compared.refused_by}  # fmt: skip
     return row | {"test_traces": len(test), "commit": commit()}
 
 

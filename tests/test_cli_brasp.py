@@ -99,7 +99,7 @@ def test_any_program(call: Call, tmp_path: Path) -> None:
         (("simple", "a", "x"), "unknown action 'x' (hint: known actions: a, b, c)"),
         (("sorted", "a", "x"), "unknown symbol 'x' (hint: known symbols: a, b)"),
         (("sorted", "a", "--heads"), "--heads and --running are about STRIPS models"),
-        (("simpel", "a"), "unknown domain 'simpel'"),
+        (("simpel", "a"), "'simpel' is no run folder, no .pddl file and no domain"),
         (("folder", "a"), "folder: no run of trace2strips"),
         (("lifted.pddl", "a"), "this is a lifted domain"),
         (("simple", "--trace", "empty.txt"), "empty.txt: the file is empty"),

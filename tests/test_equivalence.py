@@ -22,7 +22,6 @@ from trace2strips.equivalence import (
     Difference,
     JointModel,
     ProductSearch,
-    Side,
     Starts,
     compare,
     everything_true,
@@ -40,6 +39,7 @@ from trace2strips.errors import UserError
 from trace2strips.extraction import WorldModel
 from trace2strips.learning import LearnSettings, learn, open_run, save_run
 from trace2strips.pddl import format_model, format_model_problem
+from trace2strips.sources import Source
 from trace2strips.strips import State, StripsAction, StripsModel, StripsProblem, label
 from trace2strips.traces import SampleSettings, Vocabulary, sample
 
@@ -444,7 +444,7 @@ def test_a_changed_blocksworld_is_told_apart(part: str, atom: str, trace_end: st
     )
     assert changed != domain.model.actions
     other = StripsModel(domain.model.atoms, changed)
-    starts, further = find_starts(Side("A", domain.model, domain=domain), Side("B", other))
+    starts, further = find_starts(Source("A", domain.model, domain=domain), Source("B", other))
     result = compare(domain.model, other, starts, further=further)
     assert (result.verdict, result.shortest, result.starts) == ("different", True, 13)
     assert result.trace is not None
@@ -470,7 +470,7 @@ def test_a_learned_model_is_its_hidden_one(
 ) -> None:
     domain = get_domain(f"blocksworld:{blocks}")
     world = learn(sample(domain, SampleSettings(3_000, 20, init=init))).world
-    a, b = Side("A", domain.model, domain=domain), Side("B", world.model, world)
+    a, b = Source("A", domain.model, domain=domain), Source("B", world.model, world)
     first, second = with_final_values(a, b)
     assert len(second.actions) == len(b.model.actions) + len(world.vocabulary.test_atoms)
     given_starts, further = find_starts(a, b, count=10_000)
@@ -491,7 +491,7 @@ def test_a_learned_model_is_its_hidden_one(
 
 def test_everything_true_is_the_start_of_sides_that_know_none() -> None:
     model = counter(2, False)
-    starts, further = find_starts(Side("A", model), Side("B", model))
+    starts, further = find_starts(Source("A", model), Source("B", model))
     assert further is None
     assert starts.origin == everything_true(model, model).origin
     assert starts.joint.all()
@@ -501,8 +501,10 @@ def test_named_states_of_other_sizes_are_other_states() -> None:
     """s0 of 5 states is not s0 of 7: they must not be taken for one start."""
     domain, model = get_domain("blocksworld:3"), counter(1, False)
 
-    def side(names: tuple[str, ...]) -> Side:
-        return Side("x", model, WorldModel(model, Vocabulary((), init_states=names), dict.fromkeys(names, frozenset())))
+    def side(names: tuple[str, ...]) -> Source:
+        return Source(
+            "x", model, WorldModel(model, Vocabulary((), init_states=names), dict.fromkeys(names, frozenset()))
+        )
 
     five, seven = (tuple(f"s{i}" for i in range(n)) for n in (5, 7))
     assert find_starts(side(five), side(five))[0].names == five
@@ -588,8 +590,10 @@ def test_command_on_domains_and_runs(tmp_path: Path) -> None:
     expected = {
         ("s", "blocksworld:3"): (5, named),
         ("s", "s"): (5, named),
-        ("r", "r", "--domain", "blocksworld:3"): (13, generated),
-        ("r/model.pddl", "r"): (1, "every atom true, as f_M has it"),
+        ("r", "r"): (13, generated),  # the run says what its traces came from
+        ("r/model.pddl", "r/model.pddl", "--domain", "blocksworld:3"): (13, generated),
+        ("r/model.pddl", "r"): (13, generated),
+        ("r/model.pddl", "r/model.pddl"): (1, "every atom true, as f_M has it"),
         ("r/model.pddl", "blocksworld:3"): (13, generated),
     }
     (_, shown, _), *others = commands(

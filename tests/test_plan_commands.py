@@ -134,7 +134,7 @@ def test_mistakes(run: Run, runs: Path, tmp_path: Path) -> None:
         ((*words, "--goal", "on_b1_b2", "--max-memory", 0), "0"),
         (
             ("plan", "blocksword-8b", "--init", TABLE, "--goal", "x"),
-            "no run folder, PDDL file or domain 'blocksword-8b'",
+            "'blocksword-8b' is no run folder, no .pddl file and no domain",
         ),
         (("plan", "no/such/run", "--goal", "x"), "no such file or folder"),
         (("plan", tmp_path, "--goal", "x"), "no run of trace2strips"),

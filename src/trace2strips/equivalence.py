@@ -17,7 +17,7 @@ m false; so (l, m) is in R. Hence if for every action a and p ∈ pre_A(a) some 
 A accepts a wherever B does; with the same for A and B exchanged the models are equivalent. The induction needs of a
 start only that its pairs are in R: the proof holds for every further start of which that is true (`Invariants.covers`).
 
-May import up to `learning`.
+May import up to `sources`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ import numpy as np
 from jaxtyping import Bool, UInt64
 
 from trace2strips.compilation import compiled
-from trace2strips.domains import Domain, get_domain
-from trace2strips.errors import DomainError, FileError, ModelError, UserError, shorten, suggest
-from trace2strips.extraction import WorldModel
-from trace2strips.learning import load_run
-from trace2strips.pddl import read_model, read_model_problem
+from trace2strips.domains import Domain
+from trace2strips.errors import ModelError, UserError, suggest
+from trace2strips.pddl import read_model_problem
+from trace2strips.sources import Source
 from trace2strips.strips import (
     Atom,
     State,
@@ -772,53 +771,7 @@ def negative_from(model: StripsModel, init: State, trace: Sequence[str]) -> bool
 # --- what is compared, and from where --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Side:
-    """One of the two: a benchmark domain, a learned run, or a model from a PDDL file."""
-
-    label: str
-    model: StripsModel
-    world: WorldModel | None = None
-    domain: Domain | None = None
-
-    def start(self, told: Bool[np.ndarray, "starts told"], names: Sequence[Atom]) -> Bool[np.ndarray, "starts atoms"]:
-        """Initial states of this model from atoms told by name, as `init-false` and `init-p` would make them."""
-        sayable = set(names if self.world is None else self.world.vocabulary.init_atoms)
-        column = {atom: i for i, atom in enumerate(names) if atom in sayable}
-        states = np.zeros((len(told), len(self.model.atoms)), dtype=bool)
-        for i, atom in enumerate(self.model.atoms):
-            if atom in column:
-                states[:, i] = told[:, column[atom]]
-        return states
-
-    @property
-    def named_states(self) -> tuple[str, ...]:
-        """The names of the initial states of a run that was told no atoms."""
-        words = None if self.world is None else self.world.vocabulary
-        return () if words is None or words.init_atoms else words.init_states
-
-
-def read_side(text: str) -> Side:
-    """A run folder, a propositional PDDL file, or a benchmark domain by name."""
-    path = Path(text)
-    if path.is_dir():
-        world = load_run(path).world
-        return Side(text, world.model, world)
-    if text.endswith(".pddl"):
-        return Side(text, read_model(path))
-    if path.exists():
-        raise FileError("is no model", file=path, hint="a run folder, a .pddl file or a domain such as blocksworld-5b")
-    try:
-        domain = get_domain(text)
-    except DomainError as error:
-        if ":" in text:
-            raise
-        message = f"{shorten(text)!r} is no run folder, no .pddl file and no domain"
-        raise DomainError(message, hint=error.hint) from None
-    return Side(text, domain.model, domain=domain)
-
-
-def with_final_values(a: Side, b: Side) -> tuple[StripsModel, StripsModel]:
+def with_final_values(a: Source, b: Source) -> tuple[StripsModel, StripsModel]:
     """Both models, with a `test-p` for each final value that the traces of a run tell and both models can."""
     tested = dict.fromkeys(atom for side in (a, b) if side.world for atom in side.world.vocabulary.test_atoms)
     actions = [
@@ -830,7 +783,7 @@ def with_final_values(a: Side, b: Side) -> tuple[StripsModel, StripsModel]:
     return first, second
 
 
-def told_starts(a: Side, b: Side, atoms: Iterable[Atom], origin: str) -> Starts:
+def told_starts(a: Source, b: Source, atoms: Iterable[Atom], origin: str) -> Starts:
     """One start: the atoms told are true, each model takes those it has."""
     known = tuple(dict.fromkeys((*a.model.atoms, *b.model.atoms)))
     told = tuple(dict.fromkeys(atoms))
@@ -841,14 +794,14 @@ def told_starts(a: Side, b: Side, atoms: Iterable[Atom], origin: str) -> Starts:
     return Starts.of(a.model, b.model, {origin: pair}, origin)
 
 
-def problem_starts(a: Side, b: Side, path: Path) -> Starts:
+def problem_starts(a: Source, b: Source, path: Path) -> Starts:
     """The initial state of a propositional problem file."""
     union = StripsModel(tuple(dict.fromkeys((*a.model.atoms, *b.model.atoms))), ())
     return told_starts(a, b, read_model_problem(path, union).init, f"the initial state of {path}")
 
 
 def find_starts(
-    a: Side, b: Side, domain: Domain | None = None, count: int = 100_000, seed: int = 0
+    a: Source, b: Source, domain: Domain | None = None, count: int = 100_000, seed: int = 0
 ) -> tuple[Starts, Starts | None]:
     """The starts that the sides themselves suggest, and further ones, drawn apart, to check a proof on.
 
@@ -866,11 +819,11 @@ def find_starts(
         if set(names) != set(named[-1]) or (domain is not None and set(names) != set(told)):
             raise UserError("the sides do not have the same named initial states", hint="--init ATOMS")
 
-        def state(side: Side, name: str) -> State:
+        def state(side: Source, name: str) -> State:
             if side.world is not None and side.named_states:
                 return side.world.states[name]
             assert domain is not None
-            return state_of(side.model, side.start(told[name][None], domain.model.atoms)[0])
+            return state_of(side.model, side.tell(told[name][None], domain.model.atoms)[0])
 
         pairs = {name: (state(a, name), state(b, name)) for name in names}
         return Starts.of(a.model, b.model, pairs, "named initial states"), None
@@ -879,5 +832,5 @@ def find_starts(
     rng = np.random.default_rng([seed, 4])
     atoms, origin = domain.model.atoms, f"generated initial states of {domain.name}"
     draws = [np.unique(domain.draw_states(rng, count), axis=0) for _ in range(2)]
-    first, second = (Starts(a.start(rows, atoms), b.start(rows, atoms), origin=origin) for rows in draws)
+    first, second = (Starts(a.tell(rows, atoms), b.tell(rows, atoms), origin=origin) for rows in draws)
     return first, second

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 from safetensors.numpy import save as pack_arrays
-from tensorboardX import SummaryWriter
 
 from trace2strips.completion import Completion
 from trace2strips.errors import FileError, TraceError, UserError, shorten
@@ -431,6 +430,8 @@ class RunLog:
     """log.jsonl for plain tools and events for TensorBoard, both in the run folder."""
 
     def __init__(self, folder: Path) -> None:
+        from tensorboardX import SummaryWriter  # loads PyTorch where that is installed: only training shall wait for it
+
         self.path = folder / "log.jsonl"
         try:
             self.events = SummaryWriter(str(folder))

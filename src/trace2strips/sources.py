@@ -10,51 +10,70 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trace2strips.domains import BENCHMARKS, Domain, get_domain
-from trace2strips.errors import DomainError, FileError, ModelError, PddlError, suggest
+import numpy as np
+from jaxtyping import Bool
+
+from trace2strips.domains import Domain, get_domain
+from trace2strips.errors import DomainError, FileError, ModelError, PddlError, shorten, suggest
 from trace2strips.evaluation import align, start_names
 from trace2strips.extraction import WorldModel
 from trace2strips.files import read_text
 from trace2strips.learning import LearnedModel, load_run
 from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem, read_model, with_file
-from trace2strips.strips import State, StripsModel, StripsProblem
+from trace2strips.strips import Atom, State, StripsModel, StripsProblem
 from trace2strips.traces.dataset import START
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model and where it comes from; `world` if it was learned, `domain` if the hidden one is known."""
+    """A model and where it comes from: `world` and `learned` if it was learned, `domain` if the hidden one is known."""
 
     name: str
     model: StripsModel
-    learned: LearnedModel | None = None
+    world: WorldModel | None = None
     domain: Domain | None = None
-
-    @property
-    def world(self) -> WorldModel | None:
-        return None if self.learned is None else self.learned.world
+    learned: LearnedModel | None = None
 
     @property
     def encoding(self) -> str:
         """How training traces told their initial state."""
         return str((self.learned.metrics.get("encoding") if self.learned else None) or "atoms")
 
+    @property
+    def named_states(self) -> tuple[str, ...]:
+        """The names of the initial states of a run that was told no atoms."""
+        words = None if self.world is None else self.world.vocabulary
+        return () if words is None or words.init_atoms else words.init_states
+
+    def tell(self, told: Bool[np.ndarray, "starts told"], names: Sequence[Atom]) -> Bool[np.ndarray, "starts atoms"]:
+        """Initial states of this model from atoms told by name, as `init-false` and `init-p` would make them."""
+        sayable = set(names if self.world is None else self.world.vocabulary.init_atoms)
+        column = {atom: i for i, atom in enumerate(names) if atom in sayable}
+        states = np.zeros((len(told), len(self.model.atoms)), dtype=bool)
+        for i, atom in enumerate(self.model.atoms):
+            if atom in column:
+                states[:, i] = told[:, column[atom]]
+        return states
+
 
 def open_source(name: str) -> Source:
     path = Path(name)
     if path.is_dir():
         learned = load_run(path)
-        return Source(name, learned.model, learned, known_domain(learned.metrics.get("domain")))
-    if path.suffix == ".pddl" or path.is_file():
+        return Source(name, learned.model, learned.world, known_domain(learned.metrics.get("domain")), learned)
+    if path.suffix == ".pddl":
         return Source(name, read_model(path))
+    if path.exists():
+        raise FileError("is no model", file=path, hint="a run folder, a .pddl file or a domain such as blocksworld-5b")
     try:
         domain = get_domain(name)
     except DomainError as error:
-        if "/" in name or "." in name:
+        if ":" in name:
+            raise
+        if "/" in name:
             raise FileError("no such file or folder", file=name) from None
-        raise ModelError(
-            f"no run folder, PDDL file or domain {name!r}", hint=error.hint or suggest(name, BENCHMARKS, "domains")
-        ) from None
+        message = f"{shorten(name)!r} is no run folder, no .pddl file and no domain"
+        raise DomainError(message, hint=error.hint) from None
     return Source(name, domain.model, domain=domain)
 
 

@@ -121,4 +121,4 @@ def find_model(name: str) -> tuple[StripsModel | Program, LearnedModel | None]:
     if name.endswith(".brasp"):
         return read_program(name), None
     source = open_source(name)
-    return (source.model, None) if source.learned is None else (source.learned.world.over_tokens(), source.learned)
+    return source.model if source.world is None else source.world.over_tokens(), source.learned

@@ -16,15 +16,14 @@ from trace2strips.equivalence import (
     MAX_PAIRS,
     Comparison,
     Counterpart,
-    Side,
     find_starts,
     problem_starts,
-    read_side,
     told_starts,
     with_final_values,
 )
 from trace2strips.equivalence import compare as compare_models
 from trace2strips.errors import UserError, printable
+from trace2strips.sources import Source, open_source
 
 
 def compare(
@@ -45,7 +44,7 @@ def compare(
     """
     if sum(option is not None for option in (init, problem, domain)) > 1:
         raise UserError("several starts are given", hint="one of --init, --problem and --domain")
-    a, b = read_side(first), read_side(second)
+    a, b = open_source(first), open_source(second)
     if init is not None:
         given, further = told_starts(a, b, init.replace(",", " ").split(), "the initial atoms given"), None
     elif problem is not None:
@@ -54,17 +53,17 @@ def compare(
         given, further = find_starts(a, b, None if domain is None else get_domain(domain), starts, seed)
     result = compare_models(*with_final_values(a, b), given, max_pairs, seed, further, exhaust)
     if as_json:
-        print(json.dumps({"a": a.label, "b": b.label} | result.to_json(), indent=1))
+        print(json.dumps({"a": a.name, "b": b.name} | result.to_json(), indent=1))
     else:
         show_comparison(a, b, result)
     raise typer.Exit(result.exit_code)
 
 
-def show_comparison(a: Side, b: Side, result: Comparison) -> None:
+def show_comparison(a: Source, b: Source, result: Comparison) -> None:
     def say(text: str) -> None:
         print(printable(text))
 
-    say(f"{result.verdict}: A = {a.label}, B = {b.label}")
+    say(f"{result.verdict}: A = {a.name}, B = {b.name}")
     say(f"starts: {result.starts:,}, {result.origin}")
     for side, other, only in (("A", "B", result.only_a), ("B", "A", result.only_b)):
         if only:
