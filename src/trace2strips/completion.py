@@ -11,14 +11,15 @@ which actions were applied, so a head's state at any position depends on its own
   a set of such heads that explains every refusal, none of them to spare, is its precondition list (`cover`).
 * *Atoms.* Refusals that no such set explains ask for a new atom: it must be true where the action worked and deleted
   at those refusals, so its effects can be fitted like any other's (`invent`). Actions whose new atoms can be one and
-  the same share it (`share`).
+  the same share it (`share`, `unite`).
 
 May import up to `networks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from math import sqrt
 
@@ -311,6 +312,11 @@ class Fit:
 
         affecting = np.flatnonzero(self.effect[: self.free_rows] != NONE)
         drop(affecting[self.change[affecting, NONE] <= 3 * self.noise * self.decides[affecting]])
+        # what no label says of a named initial state is false in it, so that no plan builds on it
+        undecided = self.free_rows + np.flatnonzero(self.change[self.free_rows :, DELETE] == 0)
+        if len(undecided) and not self.noise:
+            self.effect[undecided] = DELETE
+            self.count()
         return self.errors
 
 
@@ -467,15 +473,20 @@ def cover(
 
 
 def demands_on(
-    histories: Histories, states: UInt64[np.ndarray, "states words"], heads: Heads, head: int, askers: Iterable[int]
-) -> Demands:
-    """True where an asker worked, deleted where it was refused, unless another of its preconditions decides it."""
+    histories: Histories, states: UInt64[np.ndarray, "states words"], heads: Heads, which: Collection[int],
+    askers: Iterable[int],
+) -> Demands:  # fmt: skip
+    """What is asked of one atom in place of the heads `which`: to be true where an asker worked, deleted where it was
+    refused, unless another of its preconditions decides it.
+    """
     parts = []
     width = states.shape[1] * 64
     for asker in askers:
         mine = histories.occurrences(asker)
         refused = histories.refused[mine]
-        others = bit_rows(np.isin(np.arange(width), [h for h in heads.pre[asker] if h != head])[None], states.shape[1])
+        others = bit_rows(
+            np.isin(np.arange(width), [h for h in heads.pre[asker] if h not in which])[None], states.shape[1]
+        )
         alone = ~(states[histories.states(mine)] & others).any(axis=1)  # no other precondition decides it
         parts.append(asked(mine[~refused & alone], mine[refused & alone]))
     return join_demands(parts)
@@ -541,6 +552,8 @@ class Completion:
             if self.over_limit:
                 break
         self.choose_preconditions(heads)
+        if not self.noise:
+            self.unite(heads)
         for _ in range(4):  # what one step drops may let the other drop more
             before = heads.effects.copy(), [set(pre) for pre in heads.pre]
             self.simplify(heads)
@@ -752,6 +765,50 @@ class Completion:
         atom.demands = join_demands([atom.demands, other.demands])
         return True
 
+    def unite(self, heads: Heads) -> None:
+        """Two invented atoms become one wherever one can do what both do: the fewer atoms, the more each is tested.
+
+        A state in which one must be true and the other false speaks against it at once; else the joint demands are
+        fitted. `share` finds most of these atoms before they are two, but only among those that look alike.
+        """
+        tried: set[tuple[int, int]] = set()
+        while True:
+            states = deleted_states(self.histories, heads)
+            askers = {
+                head: [asker for asker in range(self.layout.actions) if head in heads.pre[asker] and self.asks(asker)]
+                for head in range(self.aligned, heads.effects.shape[1])
+            }
+            demands = {
+                head: demands_on(self.histories, states, heads, (head,), mine) for head, mine in askers.items() if mine
+            }
+            places = {head: self.places(asked) for head, asked in demands.items()}
+            for one, other in itertools.combinations(demands, 2):
+                if (one, other) in tried or heads.start[one] != heads.start[other]:
+                    continue
+                tried.add((one, other))
+                (true, false), (also_true, also_false) = places[one], places[other]
+                if len(np.intersect1d(true, also_false, True)) or len(np.intersect1d(false, also_true, True)):
+                    continue
+                both = sorted({*askers[one], *askers[other]})
+                joint = demands_on(self.histories, states, heads, (one, other), both)
+                first, second = heads.column(one), heads.column(other)
+                guesses = [first, second, np.where(first == second, first, untouched(self.layout))]
+                fit = self.fit(joint, int(heads.start[one]), guesses, simple=False)
+                if fit.done:
+                    heads.effects[:, one] = fit.effect
+                    heads.effects[:, other] = untouched(self.layout)
+                    for asker in both:
+                        heads.pre[asker] = (heads.pre[asker] - {other}) | {one}
+                    tried = {pair for pair in tried if one not in pair}
+                    break
+            else:
+                return
+
+    def places(self, demands: Demands) -> tuple[Int64[np.ndarray, " true"], Int64[np.ndarray, " false"]]:
+        """The states in which an atom must be true, and those in which it must be false."""
+        states = self.histories.states(demands.occurrence)
+        return np.unique(states[~demands.wanted]), np.unique(states[demands.wanted])
+
     def simplify(self, heads: Heads, improve: bool = True) -> None:
         """Drop what no label needs: effects, head by head, each against the current others."""
         for head in range(heads.effects.shape[1]):
@@ -760,7 +817,7 @@ class Completion:
                 heads.effects[:, head] = untouched(self.layout)
                 continue
             states = deleted_states(self.histories, heads)
-            demands = demands_on(self.histories, states, heads, head, askers)
+            demands = demands_on(self.histories, states, heads, (head,), askers)
             noise = self.noise if improve else EVEN
             fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head), noise)
             if improve:
