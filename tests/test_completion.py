@@ -24,6 +24,7 @@ from trace2strips.completion import (
 )
 from trace2strips.domains import get_domain
 from trace2strips.extraction import count_parts, extract, world_model
+from trace2strips.learning import learn
 from trace2strips.networks.strips_transformer import SHARED, Layout, Theta, model_of, theta_of, wrong_traces
 from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset, SampleSettings, Trace, Vocabulary, sample
@@ -206,6 +207,25 @@ def test_equal_spare_heads_are_merged() -> None:
     assert world.model.action("use").pre == {atom}
     assert world.model.action("use").delete == {atom}
     assert world.model.action("make").add == {atom}
+
+
+def test_atoms_that_can_be_one_become_one() -> None:
+    """From twelve cells that are free in some mazes and not in others; two of them had an atom for each side before."""
+    learned = learn(sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20")))
+    assert learned.metrics["train_errors"] == 0
+    assert len(learned.world.invented) == 12
+
+
+def test_what_nothing_is_known_of_is_false() -> None:
+    """No trace from `b` says whether the door can be opened there."""
+    traces = [
+        Trace(("open",), (True,), state="a"),
+        Trace(("wait",), (True,), state="b"),
+        Trace(("open",), (False,), state="c"),
+    ]
+    world = learn(traces).world
+    (atom,) = world.model.action("open").pre
+    assert [atom in world.states[name] for name in "abc"] == [True, False, False]
 
 
 def test_effects_code() -> None:
