@@ -170,6 +170,14 @@ def join_demands(parts: list[Demands]) -> Demands:
     )
 
 
+def some(demands: Demands, most: int) -> Demands:
+    """At most so many of either kind, evenly spread."""
+    kinds = [np.flatnonzero(demands.wanted == kind) for kind in (False, True)]
+    chosen = np.concatenate([kind[:: max(1, -(-len(kind) // most))] for kind in kinds])
+    return Demands(demands.occurrence[chosen], demands.wanted[chosen])
+
+
+TRIAL = 2_000  # demands of either kind on which two atoms must agree before they are tried on all
 FORBIDS = 10
 EVEN = 1e-12  # a noise level too small to tolerate anything: successes and refusals weigh the same
 
@@ -769,7 +777,8 @@ class Completion:
         """Two invented atoms become one wherever one can do what both do: the fewer atoms, the more each is tested.
 
         A state in which one must be true and the other false speaks against it at once; else the joint demands are
-        fitted. `share` finds most of these atoms before they are two, but only among those that look alike.
+        fitted, some of them first. `share` finds most of these atoms before they are two, but only among those that
+        look alike.
         """
         tried: set[tuple[int, int]] = set()
         while True:
@@ -793,8 +802,9 @@ class Completion:
                 joint = demands_on(self.histories, states, heads, (one, other), both)
                 first, second = heads.column(one), heads.column(other)
                 guesses = [first, second, np.where(first == second, first, untouched(self.layout))]
-                fit = self.fit(joint, int(heads.start[one]), guesses, simple=False)
-                if fit.done:
+                start = int(heads.start[one])
+                fit = self.fit(some(joint, TRIAL), start, guesses, simple=False)
+                if fit.done and (fit := self.fit(joint, start, [fit.effect, *guesses], simple=False)).done:
                     heads.effects[:, one] = fit.effect
                     heads.effects[:, other] = untouched(self.layout)
                     for asker in both:
