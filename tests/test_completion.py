@@ -209,20 +209,22 @@ def test_equal_spare_heads_are_merged() -> None:
     assert world.model.action("make").add == {atom}
 
 
-def test_atoms_that_can_be_one_become_one() -> None:
+def test_atoms_that_can_be_one_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """From twelve cells that are free in some mazes and not in others; two of them had an atom for each side before."""
+    monkeypatch.setattr("trace2strips.completion.ENOUGH", 1)
     learned = learn(sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20")))
     assert learned.metrics["train_errors"] == 0
     assert len(learned.world.invented) == 12
 
 
-def test_what_nothing_is_known_of_is_false() -> None:
+def test_what_nothing_is_known_of_is_false(monkeypatch: pytest.MonkeyPatch) -> None:
     """No trace from `b` says whether the door can be opened there."""
     traces = [
         Trace(("open",), (True,), state="a"),
         Trace(("wait",), (True,), state="b"),
         Trace(("open",), (False,), state="c"),
     ]
+    monkeypatch.setattr("trace2strips.completion.ENOUGH", 1)
     world = learn(traces).world
     (atom,) = world.model.action("open").pre
     assert [atom in world.states[name] for name in "abc"] == [True, False, False]

@@ -356,6 +356,7 @@ def test_a_worker_killed_while_idle_costs_nothing() -> None:
 
 
 SCRIPT = """
+import signal; signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off
 import sys, threading, time
 from trace2strips.domains import get_domain
 from trace2strips.planning import Planning

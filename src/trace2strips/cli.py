@@ -314,8 +314,8 @@ def evaluate(
     get_planner(planner)
     if problems < 0:
         raise UserError(f"{problems} problems", hint="--problems 100, or 0 for none")
+    learned = load_run(run)
     source = open_source(str(run))
-    learned = load_run(run) if source.learned is None else source.learned
     hidden = source.domain if domain is None else get_domain(domain)
     metrics = dict(learned.metrics)
     if test is not None:

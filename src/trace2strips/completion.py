@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import sqrt
 
 import numba
@@ -79,6 +80,12 @@ class Histories:
             initially_false, trace, depth, refused,
         )  # fmt: skip
         return Histories(layout, rows, row_start, initially_false, count, trace, depth, refused)
+
+    @cached_property
+    def begun(self) -> Int64[np.ndarray, " rows"]:
+        """How many traces begin with each row."""
+        first = self.row_start[:-1][np.diff(self.row_start) > 0]
+        return np.bincount(self.rows[first], minlength=self.layout.rows)
 
     @property
     def askers(self) -> int:
@@ -177,6 +184,7 @@ def some(demands: Demands, most: int) -> Demands:
     return Demands(demands.occurrence[chosen], demands.wanted[chosen])
 
 
+ENOUGH = 500  # traces from one initial state in which an action that can work there would have been seen to
 TRIAL = 2_000  # demands of either kind on which two atoms must agree before they are tried on all
 FORBIDS = 10
 EVEN = 1e-12  # a noise level too small to tolerate anything: successes and refusals weigh the same
@@ -320,8 +328,9 @@ class Fit:
 
         affecting = np.flatnonzero(self.effect[: self.free_rows] != NONE)
         drop(affecting[self.change[affecting, NONE] <= 3 * self.noise * self.decides[affecting]])
-        # what no label says of a named initial state is false in it, so that no plan builds on it
-        undecided = self.free_rows + np.flatnonzero(self.change[self.free_rows :, DELETE] == 0)
+        # what no label says of a named initial state is false where many traces begin in it: no plan shall build on it
+        often = self.histories.begun[self.free_rows :] >= ENOUGH
+        undecided = self.free_rows + np.flatnonzero(often & (self.change[self.free_rows :, DELETE] == 0))
         if len(undecided) and not self.noise:
             self.effect[undecided] = DELETE
             self.count()
