@@ -1,0 +1,328 @@
+"""Multi-head stick-breaking attention: each query breaks its stick on earlier keys, the nearest one first.
+
+    z_j = q·k_j / √d,   β_j = σ(z_j),   A_j = β_j · Π_{nearer keys m} (1 − β_m),   o = Σ_j A_j v_j
+
+Traces are *packed*: positions stand one after the other without padding, and so do the keys, which are the positions
+that somebody may attend to. A query sees the first `visible` keys of its trace; the nearest is the last of these. So one
+number per query holds the strict mask (only keys before it), the key mask (keys that are masked are not there) and what
+a probe sees. A query without a key gets 0.
+
+`attend` is the fused kernel for the CPU, `attend_reference` the same in log space on padded tensors, on any device.
+The kernel holds 16 queries side by side in a vector and walks over the keys once in each direction; nothing of size
+queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
+
+    T starts as g·o;   T −= A·(g·v);   dz = A·(1 − β)·(g·v) − β·T;   then stick *= 1 − β
+
+A walk ends when no stick of the 16 is longer than what rounding loses. One thread computes a trace, in a fixed order, so
+the result does not depend on the number of threads. Needs the extra `networks`. May import up to `traces`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int32, Int64
+from numba import types
+from numba.extending import overload
+from torch import Tensor
+from torch.nn import functional
+
+from trace2strips.compilation import compiled
+
+LANES = 16  # queries side by side: as many float32 as the widest vector holds
+LOOK = 8  # after so many keys the kernel looks whether all sticks are used up
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Which keys each query sees: of trace t, queries query_offsets[t:t+2] the first `visible` ones of its keys."""
+
+    query_offsets: Int64[np.ndarray, " boundaries"]
+    key_offsets: Int64[np.ndarray, " boundaries"]
+    visible: Int32[np.ndarray, " queries"]
+
+    @cached_property
+    def query_places(self) -> Int64[np.ndarray, " queries"]:
+        """Where each query stands among the padded ones."""
+        return places(self.query_offsets)
+
+    @cached_property
+    def key_places(self) -> Int64[np.ndarray, " keys"]:
+        return places(self.key_offsets)
+
+    @cached_property
+    def mask(self) -> Bool[np.ndarray, "traces longest keys"]:
+        """What the padded queries see of the padded keys."""
+        longest, keys = (int(np.diff(o).max(initial=0)) for o in (self.query_offsets, self.key_offsets))
+        traces = len(self.query_offsets) - 1
+        seen = np.zeros(traces * longest, dtype=np.int64)
+        seen[self.query_places] = self.visible
+        return (np.arange(keys) < seen[:, None]).reshape(traces, longest, keys)
+
+
+def places(offsets: Int64[np.ndarray, " boundaries"]) -> Int64[np.ndarray, " items"]:
+    """Row · longest + column of each item, when every trace is a row."""
+    lengths = np.diff(offsets)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    return np.arange(offsets[-1]) - offsets[rows] + rows * int(lengths.max(initial=0))
+
+
+# --- reference -------------------------------------------------------------------------------------------------------
+
+
+def break_stick(
+    scores: Float[Tensor, "batch heads query key"], visible: Bool[Tensor, "batch query key"]
+) -> Float[Tensor, "batch heads query key"]:
+    """A in log space: log A_j = log σ(z_j) + Σ_{nearer m} log σ(−z_m). Keys with higher numbers are nearer."""
+    seen = visible[:, None]
+    keep = functional.logsigmoid(-scores) * seen
+    nearer = torch.flip(torch.cumsum(torch.flip(keep, (-1,)), dim=-1), (-1,))  # Σ_{m ≥ j}
+    nearer = torch.cat([nearer[..., 1:], torch.zeros_like(nearer[..., :1])], dim=-1)  # Σ_{m > j}
+    return torch.where(seen, torch.exp(functional.logsigmoid(scores) + nearer), 0.0)
+
+
+def attend_padded(
+    q: Float[Tensor, "batch heads query size"],
+    k: Float[Tensor, "batch heads key size"],
+    v: Float[Tensor, "batch heads key size"],
+    visible: Bool[Tensor, "batch query key"],
+) -> Float[Tensor, "batch heads query size"]:
+    """Stick-breaking attention where each query sees the keys that `visible` says."""
+    return break_stick(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, visible) @ v
+
+
+def strict_mask(keys: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch time time"]:
+    """Query i sees key j iff j < i and j is no masked position."""
+    time = keys.shape[1]
+    return keys[:, None, :] & torch.ones(time, time, dtype=torch.bool, device=keys.device).tril(-1)
+
+
+def pad(
+    items: Float[Tensor, "items heads size"], where: Int64[np.ndarray, " items"], shape: tuple[int, int]
+) -> Float[Tensor, "batch heads time size"]:
+    """Packed rows to (batch, heads, time, size), zeros elsewhere."""
+    rows = items.new_zeros(shape[0] * shape[1], *items.shape[1:])
+    rows = rows.index_copy(0, torch.from_numpy(where).to(items.device), items)
+    return rows.reshape(*shape, *items.shape[1:]).transpose(1, 2)
+
+
+def unpad(
+    padded: Float[Tensor, "batch heads time size"], where: Int64[np.ndarray, " items"]
+) -> Float[Tensor, "items heads size"]:
+    return padded.transpose(1, 2).flatten(0, 1)[torch.from_numpy(where).to(padded.device)]
+
+
+def attend_reference(
+    q: Float[Tensor, "queries heads size"],
+    k: Float[Tensor, "keys heads size"],
+    v: Float[Tensor, "keys heads size"],
+    packing: Packing,
+) -> Float[Tensor, "queries heads size"]:
+    """The same as `attend`, slowly, on any device."""
+    mask = packing.mask
+    if mask.size == 0:
+        return q * 0
+    padded_q = pad(q, packing.query_places, mask.shape[:2])
+    padded_k, padded_v = (pad(x, packing.key_places, mask.shape[::2]) for x in (k, v))
+    out = attend_padded(padded_q, padded_k, padded_v, torch.from_numpy(mask).to(q.device))
+    return unpad(out, packing.query_places)
+
+
+# --- fused kernel ----------------------------------------------------------------------------------------------------
+
+
+def attend(
+    q: Float[Tensor, "queries heads size"],
+    k: Float[Tensor, "keys heads size"],
+    v: Float[Tensor, "keys heads size"],
+    packing: Packing,
+) -> Float[Tensor, "queries heads size"]:
+    """Stick-breaking attention over packed traces on the CPU, with its gradient."""
+    out: Tensor = StickBreaking.apply(q, k, v, packing)  # type: ignore[no-untyped-call]
+    return out
+
+
+class StickBreaking(torch.autograd.Function):
+    """The two kernels as one function that autograd knows."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, packing: Packing) -> Tensor:
+        arrays = [x.detach().contiguous().numpy() for x in (q, k, v)]
+        out = np.empty_like(arrays[0])
+        forward_kernel(*arrays, *constants(packing, arrays[0]), out)
+        result = torch.from_numpy(out)
+        ctx.arrays, ctx.packing = (*arrays, out), packing
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Any:
+        q, k, v, out = ctx.arrays
+        slopes = np.empty_like(q), np.empty_like(k), np.empty_like(v)
+        backward_kernel(q, k, v, *constants(ctx.packing, q), out, slope.contiguous().numpy(), *slopes)
+        return (*(torch.from_numpy(x) for x in slopes), None)
+
+
+def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
+    """What both kernels need besides q, k, v.
+
+    The head size is told as the length of a tuple: it must be known when the kernel is compiled, so that loops over it
+    are unrolled. The number of lanes must not: then the loop over lanes is what becomes vector code.
+    """
+    kind, size = q.dtype.type, q.shape[2]
+    stop = kind(1e-7) if kind is np.float32 else kind(1e-16)
+    scale = kind(1 / np.sqrt(max(1, size)))
+    return packing.query_offsets, packing.key_offsets, packing.visible, (0,) * size, LANES, scale, stop
+
+
+def exponential(x):  # type: ignore[no-untyped-def]
+    """eˣ for −87 ≤ x ≤ 0. In compiled code each type has its own."""
+    return np.exp(x)
+
+
+def exponential32(x):  # type: ignore[no-untyped-def]
+    """eˣ = 2ⁿ·eʳ with |r| ≤ ln 2 / 2, in operations that vectors have; within 1e-7 of its value."""
+    shifted = x * np.float32(1.44269504) + np.float32(12582912)  # 1.5·2²³: what is left of the fraction is rounded off
+    n = shifted - np.float32(12582912)
+    r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    p = p * r * r + r + np.float32(1)
+    return p * np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+def exponential64(x):  # type: ignore[no-untyped-def]
+    return np.exp(x)
+
+
+@overload(exponential)
+def typed_exponential(x):  # type: ignore[no-untyped-def]
+    return inspect.unwrap(exponential32 if x == types.float32 else exponential64)
+
+
+@compiled(vector=True)
+def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, stop, out):  # type: ignore[no-untyped-def]
+    """Rows of `lanes`, for 16 queries: q, o (one row per coordinate), the stick, how many keys are seen."""
+    kind = q.dtype.type
+    zero, one, least = kind(0), kind(1), kind(-87)
+    size = len(template)
+    stick, share, seen = 2 * size, 2 * size + 1, 2 * size + 2
+    lanes = np.empty((2 * size + 3, LANES), q.dtype)
+    for trace in range(len(query_offsets) - 1):
+        begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
+        for head in range(q.shape[1]):
+            for first in range(begin, end, LANES):
+                count = min(LANES, end - first)
+                most = np.int64(0)
+                lanes[:] = zero
+                for i in range(count):
+                    lanes[stick, i] = one
+                    lanes[seen, i] = visible[first + i]
+                    most = max(most, np.int64(visible[first + i]))
+                    for d in range(size):
+                        lanes[d, i] = q[first + i, head, d] * scale
+                for j in range(most - 1, -1, -1):
+                    key, value = k[base + j, head], v[base + j, head]
+                    for i in range(width):
+                        z = zero
+                        for d in range(size):
+                            z += lanes[d, i] * key[d]
+                        e = exponential(max(-abs(z), least))
+                        large = one / (one + e)
+                        small = e * large
+                        sees = kind(j) < lanes[seen, i]
+                        beta = (large if z >= zero else small) if sees else zero
+                        rest = (small if z >= zero else large) if sees else one
+                        lanes[share, i] = beta * lanes[stick, i]
+                        lanes[stick, i] *= rest
+                    for i in range(width):
+                        weight = lanes[share, i]
+                        for d in range(size):
+                            lanes[size + d, i] += weight * value[d]
+                    if j % LOOK == 0 and lanes[stick].max() < stop:
+                        break
+                for i in range(count):
+                    for d in range(size):
+                        out[first + i, head, d] = lanes[size + d, i]
+
+
+@compiled(vector=True)
+def backward_kernel(  # type: ignore[no-untyped-def]
+    q, k, v, query_offsets, key_offsets, visible, template, width, scale, stop, out, slope, slope_q, slope_k, slope_v
+):
+    """Rows of `lanes`: q, g, dq, the stick, T, how many keys are seen. dk and dv are summed up lane by lane."""
+    kind = q.dtype.type
+    zero, one, least = kind(0), kind(1), kind(-87)
+    size = len(template)
+    stick, share, seen, left, pull = 3 * size, 3 * size + 1, 3 * size + 2, 3 * size + 3, 3 * size + 4
+    lanes = np.empty((3 * size + 5, LANES), q.dtype)
+    longest = 0
+    for trace in range(len(key_offsets) - 1):
+        longest = max(longest, key_offsets[trace + 1] - key_offsets[trace])
+    sums = np.empty((longest, 2 * size, LANES), q.dtype)
+    for trace in range(len(query_offsets) - 1):
+        begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
+        keys = key_offsets[trace + 1] - base
+        for head in range(q.shape[1]):
+            sums[:keys] = zero
+            for first in range(begin, end, LANES):
+                count = min(LANES, end - first)
+                most = np.int64(0)
+                lanes[:] = zero
+                for i in range(count):
+                    lanes[stick, i] = one
+                    lanes[seen, i] = visible[first + i]
+                    most = max(most, np.int64(visible[first + i]))
+                    for d in range(size):
+                        g = slope[first + i, head, d]
+                        lanes[d, i] = q[first + i, head, d] * scale
+                        lanes[size + d, i] = g
+                        lanes[left, i] += g * out[first + i, head, d]
+                for j in range(most - 1, -1, -1):
+                    key, value, total = k[base + j, head], v[base + j, head], sums[j]
+                    for i in range(width):
+                        z, gain = zero, zero
+                        for d in range(size):
+                            z += lanes[d, i] * key[d]
+                        for d in range(size):
+                            gain += lanes[size + d, i] * value[d]
+                        e = exponential(max(-abs(z), least))
+                        large = one / (one + e)
+                        small = e * large
+                        sees = kind(j) < lanes[seen, i]
+                        beta = (large if z >= zero else small) if sees else zero
+                        rest = (small if z >= zero else large) if sees else one
+                        weight = beta * lanes[stick, i]
+                        lanes[left, i] -= weight * gain
+                        lanes[share, i] = weight
+                        lanes[pull, i] = weight * rest * gain - beta * lanes[left, i]  # dz
+                        lanes[stick, i] *= rest
+                    for i in range(width):  # several short loops: LLVM gives up on a long one
+                        dz = lanes[pull, i]
+                        for d in range(size):
+                            lanes[2 * size + d, i] += dz * key[d]
+                    for i in range(width):
+                        dz = lanes[pull, i]
+                        for d in range(size):
+                            total[d, i] += dz * lanes[d, i]
+                    for i in range(width):
+                        weight = lanes[share, i]
+                        for d in range(size):
+                            total[size + d, i] += weight * lanes[size + d, i]
+                    if j % LOOK == 0 and lanes[stick].max() < stop:
+                        break
+                for i in range(count):
+                    for d in range(size):
+                        slope_q[first + i, head, d] = lanes[2 * size + d, i] * scale
+            for j in range(keys):
+                for d in range(size):
+                    slope_k[base + j, head, d] = sums[j, d].sum()
+                    slope_v[base + j, head, d] = sums[j, size + d].sum()
