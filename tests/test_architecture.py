@@ -21,6 +21,7 @@ ORDER = [
     "training",
     "completion",
     "extraction",
+    "probing",
     "learning",
     "goals",
     "planners",

@@ -27,7 +27,17 @@ from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_doma
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable
 from trace2strips.evaluation import evaluate_planning, need_unseen
 from trace2strips.files import check_writable, writing_text
-from trace2strips.learning import LearnSettings, RunLog, check_testable, lay_out, load_run, measure, open_run, save_run
+from trace2strips.learning import (
+    NETWORKS,
+    LearnSettings,
+    RunLog,
+    check_learnable,
+    check_testable,
+    load_run,
+    measure,
+    open_run,
+    save_run,
+)
 from trace2strips.learning import learn as learn_model
 from trace2strips.pddl import format_model, format_model_problem, with_file
 from trace2strips.planning import Limits, get_planner
@@ -243,8 +253,8 @@ def learn(
     traces: Annotated[Path, typer.Argument(help="Trace file or dataset to learn from.")],
     out: Annotated[Path, typer.Option(help="Folder for the run; an unfinished one there goes on.")],
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset to test on.")] = None,
-    network: Annotated[str, typer.Option(help="strips: the STRIPS Transformer.")] = "strips",
-    form: Annotated[str, typer.Option(help="factored (ours) or attention (the paper's equations).")] = "factored",
+    network: Annotated[str, typer.Option(help=f"{', '.join(NETWORKS)}.")] = "strips",
+    form: Annotated[str, typer.Option(help="Of strips: factored (ours) or attention (the paper's).")] = "factored",
     heads: Annotated[int | None, typer.Option(help="At most so many atoms; default: as many as needed.")] = None,
     preset: Annotated[str, typer.Option(help="fast (ours) or paper (the paper's values).")] = "fast",
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
@@ -256,7 +266,7 @@ def learn(
     settings = LearnSettings(network, form, heads, preset, seed, steps)
     dataset = read_trace_file(traces)
     testing = None if test is None else read_trace_file(test)
-    with_file(traces, lambda: lay_out(dataset, settings))
+    with_file(traces, lambda: check_learnable(dataset, settings))
     if testing is not None:
         with_file(str(test), lambda: check_testable(dataset, testing))
     open_run(out, dataset, settings, force)
@@ -289,6 +299,9 @@ def show_metrics(out: Path, metrics: dict[str, Any]) -> None:
         if f"{split}_accuracy" in metrics:
             wrong = f"{metrics[f'{split}_errors']} of {metrics[traces]:,} wrong"
             print(f"{split} accuracy {metrics[f'{split}_accuracy']:.5f} ({wrong})")
+        if f"model_{split}_accuracy" in metrics:
+            wrong = f"{metrics[f'model_{split}_errors']} of {metrics[traces]:,} wrong"
+            print(f"{split} accuracy of the extracted model {metrics[f'model_{split}_accuracy']:.5f} ({wrong})")
     print(
         f"{metrics['atoms']} atoms ({metrics['invented_atoms']} invented), {metrics['preconditions']} preconditions, "
         f"{metrics['effects']} effects, {metrics['train_seconds']:.1f} s: {out / 'model.pddl'}"

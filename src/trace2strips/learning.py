@@ -5,7 +5,8 @@
 
 A run folder holds settings.json, metrics.json, model.pddl, model.json, weights.safetensors, log.jsonl and the events
 that TensorBoard reads; while training runs, a checkpoint, from which a run that was killed goes on.
-May import up to `extraction`.
+The decoders (`sb`, `sinusoidal`, `rope`) need PyTorch, which is imported when one of them is asked for.
+May import up to `probing`.
 """
 
 from __future__ import annotations
@@ -16,18 +17,21 @@ import shutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int64
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack_arrays
 
 from trace2strips.completion import Completion
 from trace2strips.errors import FileError, TraceError, UserError, shorten
 from trace2strips.extraction import WorldModel, extract, world_model
 from trace2strips.files import check_readable, read_text, writing, writing_text
+from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings, OptimiserSettings
 from trace2strips.networks.strips_transformer import (
     SHARED,
     Layout,
@@ -43,12 +47,19 @@ from trace2strips.strips import StripsAction, StripsModel
 from trace2strips.traces import Dataset, Kind, Trace, Vocabulary, find_contradictions
 from trace2strips.training import Report, TrainingSettings, train
 
+if TYPE_CHECKING:
+    from trace2strips.networks.decoder import Decoder
+
+NETWORKS = ("strips", *VARIANTS)
+PROBED = 5_000  # training traces whose states are probed: a few hundred transitions of each action
 LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer
 
 
 @dataclass(frozen=True)
 class LearnSettings:
-    """What `trace2strips learn` can be told. `heads` is the number of heads, None for as many as the preset wants."""
+    """What `trace2strips learn` can be told. `heads` is the number of heads, None for as many as the preset wants; in
+    the STRIPS Transformer a head is an atom. `form` is of the STRIPS Transformer alone.
+    """
 
     network: str = "strips"
     form: str = "factored"
@@ -59,7 +70,7 @@ class LearnSettings:
 
     def __post_init__(self) -> None:
         for value, known, what in (
-            (self.network, ("strips",), "network"),
+            (self.network, NETWORKS, "network"),
             (self.form, ("factored", "attention"), "form"),
             (self.preset, tuple(PRESETS), "preset"),
         ):
@@ -67,6 +78,8 @@ class LearnSettings:
                 raise UserError(f"unknown {what} {shorten(value)!r}", hint=f"{' or '.join(known)}")
         if self.heads is not None and self.heads < 1:
             raise UserError(f"{self.heads} heads are too few", hint="at least one per atom")
+        if self.network in VARIANTS:
+            decoder_settings_for(self)
         if self.steps is not None and self.steps < 0:
             raise UserError(f"{self.steps} steps", hint="0 or more")
         if not 0 <= self.seed < 2**63:
@@ -97,6 +110,31 @@ PRESETS: dict[str, Preset] = {
 
 
 @dataclass(frozen=True)
+class DecoderPreset:
+    """How to train a decoder. The paper does not tell its sizes; they are ours in both presets."""
+
+    steps: int
+    batch: tuple[int, int]  # small and large domains
+    validate_every: int
+    decoder: DecoderSettings
+    optimiser: OptimiserSettings
+
+
+DECODER_PRESETS: dict[str, DecoderPreset] = {
+    "fast": DecoderPreset(6_000, (64, 64), 1_000, DecoderSettings(), OptimiserSettings()),
+    "paper": DecoderPreset(
+        500_000, (16, 64), 20_000, DecoderSettings(embedding_std=1.0),
+        OptimiserSettings("radam", 5e-5, warmup=0, cosine=False, weight_decay=0.0, clip=0.0, alpha=0.999, gamma=1.0),
+    ),
+}  # fmt: skip
+
+
+def decoder_settings_for(settings: LearnSettings) -> DecoderSettings:
+    chosen = replace(DECODER_PRESETS[settings.preset].decoder, variant=settings.network)
+    return chosen if settings.heads is None else replace(chosen, heads=settings.heads)
+
+
+@dataclass(frozen=True)
 class LearnedModel:
     """What was learned: the world model, the figures, the settings, and the network's parameters."""
 
@@ -105,6 +143,7 @@ class LearnedModel:
     settings: LearnSettings
     theta: Theta | None = None
     layout: Layout | None = None
+    weights: dict[str, np.ndarray] | None = None  # of a decoder
 
     @property
     def model(self) -> StripsModel:
@@ -123,6 +162,24 @@ class LearnedModel:
         """Traces with a wrong prediction."""
         dataset = dataset.with_start()
         return int(wrong_traces(self.over_tokens(dataset), dataset).sum())
+
+    def decoder(self) -> Decoder:
+        """The trained decoder, ready for `networks.decoder.Session` or `probing`."""
+        need_torch()
+        from trace2strips.networks.decoder import load_decoder
+
+        if self.weights is None:
+            raise UserError(f"the network {self.settings.network!r} is no decoder", hint=f"{' or '.join(VARIANTS)}")
+        return load_decoder(self.weights, decoder_settings_for(self.settings))
+
+    def network_errors(self, dataset: Dataset) -> int:
+        """Traces in which the decoder itself predicts some position wrongly, self-masked."""
+        decoder = self.decoder()
+        from trace2strips.networks.decoder import right_traces
+
+        dataset = dataset.with_start()
+        self.check_names(dataset)
+        return int((~right_traces(decoder, dataset.in_words_of(self.world.vocabulary))).sum())
 
     def over_tokens(self, dataset: Dataset) -> StripsModel:
         self.check_names(dataset)
@@ -155,6 +212,8 @@ def learn(
     """Learn a world model. With `run` training leaves checkpoints in that folder, and goes on where it was cut off."""
     settings = settings or LearnSettings()
     dataset = (traces if isinstance(traces, Dataset) else Dataset.of(traces)).with_start()
+    if settings.network in VARIANTS:
+        return learn_decoder(dataset, settings, test, run, watch)
     preset = PRESETS[settings.preset]
     layout = lay_out(dataset, settings)
     clock = time.perf_counter()
@@ -215,6 +274,82 @@ def learn(
     return learned
 
 
+def learn_decoder(
+    dataset: Dataset, settings: LearnSettings, test: Dataset | None, run: Path | None, watch: Watcher | None
+) -> LearnedModel:
+    """Train the network, then extract M_S by state probing on training traces."""
+    check_learnable(dataset, settings)
+    from trace2strips.networks.decoder_training import DecoderNetwork
+    from trace2strips.probing import extract_by_probing
+
+    clock = time.perf_counter()
+    preset = DECODER_PRESETS[settings.preset]
+    steps = preset.steps if settings.steps is None else settings.steps
+    network = DecoderNetwork(dataset, decoder_settings_for(settings), preset.optimiser, steps, settings.seed)
+    batch = preset.batch[len(dataset.vocabulary.actions) > LARGE]
+    checkpoint = None if run is None else run / "checkpoint-1.safetensors"
+
+    def tell(stage: str, report: Report) -> None:
+        if watch:
+            watch(stage, report)
+
+    plan = TrainingSettings(steps, batch, preset.validate_every, settings.seed)
+    report = train(network, dataset, plan, checkpoint, lambda r: tell("training", r))
+    accuracy = report.best if steps else network.evaluate(dataset)
+    trained = time.perf_counter() - clock + report.carried
+    tell("probing", report)
+    probed = extract_by_probing(network.decoder, dataset, np.arange(min(PROBED, len(dataset))))
+    learned = LearnedModel(probed.world, {}, settings, weights=network.weights())
+    errors = learned.errors(dataset)
+    contradictions = find_contradictions(dataset)
+    learned.metrics.update({
+        "domain": dataset.settings.get("domain"),
+        "encoding": dataset.settings.get("init"),
+        "train_accuracy": accuracy,
+        "train_errors": round((1 - accuracy) * len(dataset)),
+        "model_train_accuracy": 1 - errors / len(dataset),
+        "model_train_errors": errors,
+        "traces": len(dataset),
+        "train_seconds": trained,
+        "probing_seconds": time.perf_counter() - clock + report.carried - trained,
+        "probed_traces": min(PROBED, len(dataset)),
+        "steps": report.step,
+        "heads": decoder_settings_for(settings).heads,
+        **probed.world.counts(),
+        "invented_atoms": 0,
+        **probed.counts.summary(),
+        "contradictions": len(contradictions),
+        "warnings": [f"{errors} of {len(dataset)} training traces are not explained by the model"] if errors else [],
+    })  # fmt: skip
+    if contradictions:
+        learned.metrics["first_contradiction"] = asdict(contradictions[0])
+    if test is not None:
+        learned.metrics.update(measure(learned, test))
+    return learned
+
+
+def need_torch() -> None:
+    """The decoders' library is an extra."""
+    if find_spec("torch") is None:
+        raise UserError("this network needs PyTorch", hint="pip install 'trace2strips[networks]'")
+
+
+def check_learnable(dataset: Dataset, settings: LearnSettings) -> None:
+    """What makes learning impossible is told before anything is written."""
+    if settings.network == "strips":
+        lay_out(dataset, settings)
+        return
+    need_torch()
+    vocabulary = dataset.vocabulary
+    if not (vocabulary.kinds[dataset.tokens] == Kind.ACTION).any():
+        raise TraceError("there is no action in the traces", hint="a trace needs actions that worked or were refused")
+    if not vocabulary.test_atoms:
+        raise TraceError(
+            f"the traces tell no final values, from which {settings.network} learns what the atoms are",
+            hint="--network strips, or final values in the traces ('trace2strips sample --suffix all')",
+        )
+
+
 def network_settings_for(dataset: Dataset, settings: LearnSettings, preset: Preset) -> NetworkSettings:
     """The preset's values; the paper's start and rate depend on the encoding and, once, on the domain."""
     chosen = replace(preset.network, form=settings.form)
@@ -233,8 +368,13 @@ def check_testable(training: Dataset, test: Dataset) -> None:
 
 
 def measure(learned: LearnedModel, test: Dataset) -> dict[str, Any]:
+    """`test_…` is the network's; for the STRIPS Transformer that is the model, for a decoder `model_test_…` is."""
     errors = learned.errors(test)
-    return {"test_accuracy": 1 - errors / len(test), "test_errors": errors, "test_traces": len(test)}
+    found: dict[str, Any] = {"test_traces": len(test)}
+    if learned.settings.network in VARIANTS:
+        found |= {"model_test_accuracy": 1 - errors / len(test), "model_test_errors": errors}
+        errors = learned.network_errors(test)
+    return {"test_accuracy": 1 - errors / len(test), "test_errors": errors, **found}
 
 
 @dataclass(frozen=True)
@@ -368,6 +508,9 @@ def save_run(learned: LearnedModel, folder: Path) -> None:
         arrays = {"query": theta.query, "key": theta.key, "value": theta.value}
         with writing(folder / "weights.safetensors", force=True) as raw:
             raw.write(pack_arrays(arrays, {"form": learned.settings.form}))
+    if learned.weights is not None:
+        with writing(folder / "weights.safetensors", force=True) as raw:
+            raw.write(pack_arrays(learned.weights, {"network": learned.settings.network}))
     write_json(folder / "metrics.json", learned.metrics)
     for checkpoint in folder.glob("checkpoint-*.safetensors"):
         checkpoint.unlink()
@@ -389,9 +532,16 @@ def load_run(folder: str | Path) -> LearnedModel:
         world = world_from_json(json.loads(read_text(folder / "model.json")))
         settings = LearnSettings(**json.loads(read_text(folder / "settings.json"))["settings"])
         metrics = json.loads(read_text(folder / "metrics.json"))
-    except (ValueError, KeyError, TypeError):
+        weights = read_weights(folder / "weights.safetensors") if settings.network in VARIANTS else None
+    except (ValueError, KeyError, TypeError, SafetensorError):
         raise FileError("a file of the run is broken", file=folder, hint="learn it again") from None
-    return LearnedModel(world, metrics, settings)
+    return LearnedModel(world, metrics, settings, weights=weights)
+
+
+def read_weights(path: Path) -> dict[str, np.ndarray]:
+    check_readable(path)
+    with safe_open(path, framework="numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 def world_to_json(world: WorldModel) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
     h⁰(i) = E(a_i),   h ← h + Attention(norm(h)),   h ← h + MLP(norm(h)),   y(i) = σ(w·norm(h^L(i)) + b)
 
-y(i) is the probability that a_i is inapplicable after a_0 … a_{i−1}. Attention is strict: position i sees keys j < i only.
-The variants differ in attention and in what they know of positions:
+y(i) is the probability that a_i is inapplicable after a_0 … a_{i−1}. Attention is strict: position i sees keys j < i
+only. The variants differ in attention and in what they know of positions:
 
     sb           stick-breaking attention, no positions
     sinusoidal   softmax attention, sines and cosines of the position are added to h⁰
@@ -19,7 +19,7 @@ its own threads wait for each other after every small operation. Needs the extra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -33,38 +33,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trace2strips.compilation import compiled
-from trace2strips.errors import UserError
+from trace2strips.networks.decoder_settings import DecoderSettings
 from trace2strips.networks.stick_breaking import Packing, attend, attend_reference, pad, unpad
 from trace2strips.traces import Dataset, Kind, Vocabulary
 
-VARIANTS = ("sb", "sinusoidal", "rope")
 BUCKET = 16  # traces of similar length that are padded together for softmax attention
 POSITIONS = 2048  # positions that go through the network at a time where no gradient is wanted: they fit the cache
 ACTION, TEST_ATOM = int(Kind.ACTION), int(Kind.TEST_ATOM)  # constants for the kernel
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class DecoderSettings:
-    """The size of a decoder. `fused` takes the kernel for the CPU, else the references, which run on any device."""
-
-    variant: str = "sb"
-    d_model: int = 64
-    layers: int = 2
-    heads: int = 8
-    mlp_factor: int = 4
-    embedding_std: float = 0.05
-    fused: bool = True
-
-    def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
-            raise UserError(f"unknown variant {self.variant!r}", hint=", ".join(VARIANTS))
-        if min(self.d_model, self.layers, self.heads, self.mlp_factor) < 1 or self.d_model % (2 * self.heads):
-            raise UserError(
-                f"d_model {self.d_model} does not divide into {self.heads} heads", hint="an even size for each head"
-            )
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
@@ -135,11 +113,15 @@ class Block(nn.Module):
         width, inner = settings.d_model, settings.d_model * settings.mlp_factor
         self.heads = settings.heads
         self.norm_attention, self.norm_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.query, self.key_value, self.out = nn.Linear(width, width), nn.Linear(width, 2 * width), nn.Linear(width, width)
+        self.query, self.key_value, self.out = (
+            nn.Linear(width, width),
+            nn.Linear(width, 2 * width),
+            nn.Linear(width, width),
+        )
         self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def split(self, x: Float[Tensor, "rows width"]) -> Float[Tensor, "rows heads size"]:
-        return x.unflatten(1, (self.heads, -1))
+        return x.reshape(len(x), self.heads, x.shape[1] // self.heads)
 
     def split_pair(
         self, x: Float[Tensor, "rows width2"]
@@ -162,30 +144,37 @@ class Decoder(nn.Module):
         super().__init__()
         self.settings = settings
         self.embedding = nn.Parameter(torch.randn(tokens, settings.d_model) * settings.embedding_std)
-        self.blocks = nn.ModuleList(Block(settings) for _ in range(settings.layers))
+        self.each_block = [Block(settings) for _ in range(settings.layers)]
+        self.blocks = nn.ModuleList(self.each_block)
         self.norm = nn.LayerNorm(settings.d_model)
         self.head = nn.Linear(settings.d_model, 1)
 
     def forward(self, batch: Batch) -> Float[Tensor, " queries"]:
         device = self.embedding.device
-        tokens, positions, keys = (
-            torch.from_numpy(x).to(device) for x in (batch.tokens, batch.positions, batch.keys)
-        )
-        h = None
-        for block in self.blocks:
-            if h is None and self.settings.variant != "sinusoidal":
-                # before the first attention a position is its token: compute for each token, then look up
-                normed = block.norm_attention(self.embedding)
-                h, q = functional.embedding(tokens, torch.cat([self.embedding, block.query(normed)], 1)).chunk(2, 1)
-                pair = functional.embedding(tokens[keys], block.key_value(normed))
-            else:
-                h = self.embed(tokens, positions) if h is None else h
+        tokens, positions, keys = (torch.from_numpy(x).to(device) for x in (batch.tokens, batch.positions, batch.keys))
+        h, q, pair = self.begin(tokens, positions, keys)
+        for number, block in enumerate(self.each_block):
+            if number:
                 normed = block.norm_attention(h)
                 q, pair = block.query(normed), block.key_value(normed[keys])
             k, v = block.split_pair(pair)
             attended = self.attend(block.split(q), k, v, batch.packing, positions, positions[keys])
             h = block.finish(h, attended)
         return self.read(h)
+
+    def begin(
+        self, tokens: Int64[Tensor, " queries"], positions: Int64[Tensor, " queries"], keys: Int64[Tensor, " keys"]
+    ) -> tuple[Float[Tensor, "queries width"], Float[Tensor, "queries width"], Float[Tensor, "keys width2"]]:
+        """h⁰ and what the first attention needs. Without positions in h⁰ all of it depends on the token alone: it is
+        computed for each token of the vocabulary and looked up."""
+        block = self.each_block[0]
+        if self.settings.variant == "sinusoidal":
+            h = self.embed(tokens, positions)
+            normed = block.norm_attention(h)
+            return h, block.query(normed), block.key_value(normed[keys])
+        normed = block.norm_attention(self.embedding)
+        h, q = functional.embedding(tokens, torch.cat([self.embedding, block.query(normed)], 1)).chunk(2, 1)
+        return h, q, functional.embedding(tokens[keys], block.key_value(normed))
 
     def embed(self, tokens: Int64[Tensor, " rows"], positions: Int64[Tensor, " rows"]) -> Float[Tensor, "rows width"]:
         h = functional.embedding(tokens, self.embedding)
@@ -209,6 +198,17 @@ class Decoder(nn.Module):
     def read(self, h: Float[Tensor, "rows width"]) -> Float[Tensor, " rows"]:
         logits: Tensor = self.head(self.norm(h))
         return logits.squeeze(1)
+
+
+def load_decoder(weights: Mapping[str, np.ndarray], settings: DecoderSettings) -> Decoder:
+    """A decoder with these parameters; if they are not those of such a decoder, a ValueError."""
+    with torch.random.fork_rng(devices=[]):
+        decoder = Decoder(len(weights["embedding"]), settings)
+    try:
+        decoder.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in weights.items()})
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    return decoder
 
 
 def angles(positions: Int64[Tensor, " rows"], count: int, like: Tensor) -> Float[Tensor, "rows count"]:
@@ -243,7 +243,7 @@ def attend_softmax(
         chosen = order[begin : begin + BUCKET]
         queries, keys = (places_of(o, chosen) for o in (packing.query_offsets, packing.key_offsets))
         sizes = (np.append(0, np.cumsum(np.diff(o)[chosen])) for o in (packing.query_offsets, packing.key_offsets))
-        few = Packing(*sizes, packing.visible[queries])
+        few = Packing(next(sizes), next(sizes), packing.visible[queries])
         mask = few.mask
         index, key_index = torch.from_numpy(queries).to(q.device), torch.from_numpy(keys).to(q.device)
         if mask.size:
@@ -265,13 +265,17 @@ def attend_softmax(
 
 @cache
 def threads() -> ThreadPoolExecutor:
-    torch.set_num_threads(1)  # in each of our threads
     return ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS)
 
 
 def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     """work(item) for each, in order of the items."""
-    return threads().map(work, items)
+
+    def run(item: Item) -> Result:
+        torch.set_num_threads(1)  # a setting of each thread, which other libraries change as well
+        return work(item)
+
+    return threads().map(run, items)
 
 
 def portions(lengths: Int64[np.ndarray, " traces"], positions: int = POSITIONS) -> list[Int64[np.ndarray, " some"]]:
@@ -376,12 +380,13 @@ class Session:
     @torch.inference_mode()
     def run(self, tokens: Int64[np.ndarray, " some"]) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """Logits of these tokens, each as the next one; and their keys and values in each layer."""
+        torch.set_num_threads(1)
         decoder, seen = self.decoder, len(self.key_positions)
         packing = Packing(np.array([0, len(tokens)]), np.array([0, seen]), np.full(len(tokens), seen, dtype=np.int32))
         positions = self.key_positions.new_full((len(tokens),), self.position)
         h = decoder.embed(torch.from_numpy(tokens).to(positions.device), positions)
         keys, values = [], []
-        for block, k, v in zip(decoder.blocks, self.keys, self.values, strict=True):
+        for block, k, v in zip(decoder.each_block, self.keys, self.values, strict=True):
             normed = block.norm_attention(h)
             new_k, new_v = block.split_pair(block.key_value(normed))
             q = block.split(block.query(normed))

@@ -11,7 +11,6 @@ updates as a whole. Needs the extra `networks`. May import up to `traces`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import cos, pi, sqrt
 
 import numpy as np
@@ -22,31 +21,17 @@ from torch.nn import functional
 
 from trace2strips.networks.decoder import (
     Decoder,
-    DecoderSettings,
     in_threads,
     make_batch,
     places_of,
     right_traces,
     scored,
 )
+from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
 from trace2strips.networks.optimisation import BETA1, BETA2, EPSILON, rectification
 from trace2strips.traces import Dataset
 
-CHUNKS = 4
-
-
-@dataclass(frozen=True)
-class OptimiserSettings:
-    """AdamW or RAdam; the rate rises over the warm-up and falls to 0 along a cosine, or stays."""
-
-    optimiser: str = "adamw"
-    rate: float = 4e-3
-    warmup: int = 100
-    cosine: bool = True
-    weight_decay: float = 0.01
-    clip: float = 1.0  # longest gradient; 0: any
-    alpha: float = 0.5
-    gamma: float = 1.0
+CHUNKS = 2
 
 
 def focal_loss(
@@ -71,8 +56,9 @@ class DecoderNetwork:
             self.decoder = Decoder(len(dataset.vocabulary), decoder)
         self.parameters = list(self.decoder.parameters())
         self.flat = torch.cat([p.detach().flatten() for p in self.parameters])
-        for p, part in zip(self.parameters, self.flat.split([p.numel() for p in self.parameters]), strict=True):
-            p.data = part.view_as(p)
+        ends = np.cumsum([p.numel() for p in self.parameters]).tolist()
+        for p, end in zip(self.parameters, ends, strict=True):
+            p.data = self.flat[end - p.numel() : end].view_as(p)
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.steps = 0
         self.scored = scored(dataset.vocabulary)
@@ -81,6 +67,7 @@ class DecoderNetwork:
         def part(some: Int64[np.ndarray, " chunk"]) -> tuple[float, Tensor]:
             return self.loss_and_gradient(some, len(chosen))
 
+        torch.set_num_threads(1)
         loss, gradient = 0.0, torch.zeros_like(self.flat)
         for part_loss, part_gradient in in_threads(part, np.array_split(chosen, CHUNKS)):
             loss += part_loss

@@ -3,9 +3,9 @@
     z_j = q·k_j / √d,   β_j = σ(z_j),   A_j = β_j · Π_{nearer keys m} (1 − β_m),   o = Σ_j A_j v_j
 
 Traces are *packed*: positions stand one after the other without padding, and so do the keys, which are the positions
-that somebody may attend to. A query sees the first `visible` keys of its trace; the nearest is the last of these. So one
-number per query holds the strict mask (only keys before it), the key mask (keys that are masked are not there) and what
-a probe sees. A query without a key gets 0.
+that somebody may attend to. A query sees the first `visible` keys of its trace; the nearest is the last of these. So
+one number per query holds the strict mask (only keys before it), the key mask (keys that are masked are not there) and
+what a probe sees. A query without a key gets 0.
 
 `attend` is the fused kernel for the CPU, `attend_reference` the same in log space on padded tensors, on any device.
 The kernel holds 16 queries side by side in a vector and walks over the keys once in each direction; nothing of size
@@ -13,8 +13,8 @@ queries × keys is ever made. With g the gradient of o, the way back is, nearest
 
     T starts as g·o;   T −= A·(g·v);   dz = A·(1 − β)·(g·v) − β·T;   then stick *= 1 − β
 
-A walk ends when no stick of the 16 is longer than what rounding loses. One thread computes a trace, in a fixed order, so
-the result does not depend on the number of threads. Needs the extra `networks`. May import up to `traces`.
+A walk ends when no stick of the 16 is longer than what rounding loses. A kernel runs in the thread that calls it, in a
+fixed order. Needs the extra `networks`. May import up to `traces`.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
     return packing.query_offsets, packing.key_offsets, packing.visible, (0,) * size, LANES, scale, stop
 
 
-def exponential(x):  # type: ignore[no-untyped-def]
+def exponential(x: Any) -> Any:
     """eˣ for −87 ≤ x ≤ 0. In compiled code each type has its own."""
     return np.exp(x)
 

@@ -114,6 +114,29 @@ class Dataset:
             self.lines,
         )
 
+    def in_words_of(self, vocabulary: Vocabulary) -> Dataset:
+        """The same traces in the token numbers of another vocabulary. Initial atoms that it does not know are left out;
+        other names that it does not know are an error."""
+        if vocabulary == self.vocabulary:
+            return self
+        ours = self.vocabulary
+        number = np.full(len(ours), -1)
+        for token in np.unique(self.tokens).tolist():
+            kind, subject = Kind(ours.kinds[token]), ours.subjects[token]
+            if kind != Kind.INIT_ATOM or (kind, subject) in vocabulary.numbers:
+                number[token] = vocabulary.number(kind, subject)
+        tokens = number[self.tokens]
+        known = np.append(0, np.cumsum(tokens >= 0))
+        return Dataset(
+            vocabulary,
+            tokens[tokens >= 0].astype(token_type(vocabulary)),
+            self.inapplicable[tokens >= 0],
+            known[self.offsets],
+            self.settings,
+            self.states,
+            self.lines,
+        )
+
     def names(self, index: int) -> list[str]:
         """The token names of one trace, setup actions and all."""
         tokens = self.tokens[int(self.offsets[index]) : int(self.offsets[index + 1])]

@@ -1,0 +1,44 @@
+"""What a decoder and its optimiser can be told. Free of PyTorch, so that presets exist without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trace2strips.errors import UserError, shorten
+
+VARIANTS = ("sb", "sinusoidal", "rope")
+
+
+@dataclass(frozen=True)
+class DecoderSettings:
+    """The size of a decoder. `fused` takes the kernel for the CPU, else the references, which run on any device."""
+
+    variant: str = "sb"
+    d_model: int = 64
+    layers: int = 2
+    heads: int = 8
+    mlp_factor: int = 4
+    embedding_std: float = 0.05
+    fused: bool = True
+
+    def __post_init__(self) -> None:
+        if self.variant not in VARIANTS:
+            raise UserError(f"unknown variant {shorten(self.variant)!r}", hint=" or ".join(VARIANTS))
+        if min(self.d_model, self.layers, self.heads, self.mlp_factor) < 1 or self.d_model % (2 * self.heads):
+            raise UserError(
+                f"d_model {self.d_model} cannot be divided into {self.heads} heads", hint="each needs an even size"
+            )
+
+
+@dataclass(frozen=True)
+class OptimiserSettings:
+    """AdamW or RAdam; the rate rises over the warm-up and falls to 0 along a cosine, or stays."""
+
+    optimiser: str = "adamw"
+    rate: float = 4e-3
+    warmup: int = 100
+    cosine: bool = True
+    weight_decay: float = 0.01
+    clip: float = 1.0  # longest gradient; 0: any
+    alpha: float = 0.5
+    gamma: float = 1.0
