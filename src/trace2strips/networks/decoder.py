@@ -255,7 +255,7 @@ def attend_softmax(
             out = out.masked_fill(torch.from_numpy(blind).to(q.device)[:, None], 0.0)
             parts.append(unpad(out, few.query_places))
         else:
-            parts.append(q[index] * 0)
+            parts.append(q[index] * 0 + (k.sum() + v.sum()) * 0)  # no key at all
         where.append(index)
     return torch.cat(parts)[torch.argsort(torch.cat(where))] if parts else q
 

@@ -1,0 +1,385 @@
+"""The decoders: strictness, masks, independence, inference, training, resuming, learning a small world."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import Run
+
+from trace2strips.domains import get_domain
+from trace2strips.errors import TraceError, UserError
+from trace2strips.learning import LearnSettings, learn, load_run, open_run, save_run
+from trace2strips.networks.decoder import (
+    Batch,
+    Decoder,
+    Session,
+    attend_softmax,
+    make_batch,
+    probabilities,
+    right_traces,
+    self_masked,
+)
+from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings, OptimiserSettings
+from trace2strips.networks.decoder_training import DecoderNetwork, focal_loss
+from trace2strips.networks.stick_breaking import Packing
+from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, sample
+from trace2strips.training import TrainingSettings, train
+
+SMALL = DecoderSettings(d_model=16, layers=2, heads=2, embedding_std=1.0)
+
+
+@cache
+def data(traces: int = 30, init: str = "atoms") -> Dataset:
+    return sample(get_domain("blocksworld:3"), SampleSettings(traces, 12, init=init, suffix="all", seed=4))
+
+
+def make(variant: str, dataset: Dataset, seed: int = 0, **changes: object) -> Decoder:
+    torch.manual_seed(seed)
+    decoder = Decoder(len(dataset.vocabulary), replace(SMALL, variant=variant, **changes))  # type: ignore[arg-type]
+    decoder.head.weight.data *= 4  # so that untrained predictions fall on both sides of 0.5
+    return decoder
+
+
+def logits(decoder: Decoder, dataset: Dataset, traces: list[int] | None = None) -> np.ndarray:
+    with torch.no_grad():
+        return decoder(make_batch(dataset, np.array(range(len(dataset)) if traces is None else traces))).numpy()
+
+
+def changed(dataset: Dataset, place: int, token: int) -> Dataset:
+    tokens = dataset.tokens.copy()
+    tokens[place] = token
+    return replace(dataset, tokens=tokens)
+
+
+def test_batches_say_which_positions_are_keys() -> None:
+    trace = Trace(("a", "b", "c"), (True, False, True), init=frozenset({"p"}), final={"p": True, "q": False})
+    dataset = Dataset.of([Trace((), ()), trace])
+    batch = make_batch(dataset, np.array([1, 0, 1]))
+    names = [dataset.vocabulary.names[t] for t in batch.tokens]
+    assert names == ["init-false", "init-p", "a", "b", "c", "test-p", "test-q"] * 2
+    assert [names[i] for i in batch.keys] == ["init-false", "init-p", "a", "c"] * 2
+    assert batch.packing.visible.tolist() == [0, 1, 2, 3, 3, 4, 4] * 2
+    assert batch.positions.tolist() == [0, 1, 2, 3, 4, 5, 5] * 2  # all probes stand right after the last action
+    assert batch.packing.query_offsets.tolist() == [0, 7, 7, 14]
+    assert batch.packing.key_offsets.tolist() == [0, 4, 4, 8]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_comes_later_changes_nothing_and_what_was_earlier_does(variant: str) -> None:
+    dataset = data()
+    decoder = make(variant, dataset)
+    actions = np.flatnonzero(dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION)
+    place = next(i for i in actions if not dataset.inapplicable[i] and i + 3 in actions)
+    first = dataset.vocabulary.first[Kind.ACTION]
+    other = changed(dataset, place, first + (dataset.tokens[place] - first + 1) % len(dataset.vocabulary.actions))
+    before, after = logits(decoder, dataset), logits(decoder, other)
+    trace = int(np.searchsorted(dataset.offsets, place, side="right")) - 1
+    later = slice(place + 1, int(dataset.offsets[trace + 1]))
+    assert np.array_equal(before[:place], after[:place])
+    assert before[place] != after[place]
+    assert (before[later] != after[later]).any()
+    assert np.array_equal(before[later.stop :], after[later.stop :])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_nobody_attends_to_refused_actions_and_probes(variant: str) -> None:
+    dataset = data()
+    decoder = make(variant, dataset)
+    kinds = dataset.vocabulary.kinds[dataset.tokens]
+    for place in (
+        int(np.flatnonzero(dataset.inapplicable & (kinds == Kind.ACTION))[0]),
+        int(np.flatnonzero(kinds == Kind.TEST_ATOM)[2]),
+    ):
+        near = dataset.tokens[place] + (1 if kinds[place + 1] == kinds[place] or place == 0 else -1)
+        before, after = logits(decoder, dataset), logits(decoder, changed(dataset, place, near))
+        assert before[place] != after[place]
+        assert np.array_equal(np.delete(before, place), np.delete(after, place))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_probes_do_not_depend_on_their_order(variant: str) -> None:
+    dataset = data()
+    decoder = make(variant, dataset)
+    last = dataset.tokens[: int(dataset.offsets[1])]
+    suffix = np.flatnonzero(dataset.vocabulary.kinds[last] == Kind.TEST_ATOM)
+    tokens = dataset.tokens.copy()
+    tokens[suffix] = tokens[suffix][::-1]
+    before, after = logits(decoder, dataset)[suffix], logits(decoder, replace(dataset, tokens=tokens))[suffix]
+    np.testing.assert_allclose(before, after[::-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_trace_does_not_depend_on_its_batch(variant: str) -> None:
+    dataset = data()
+    decoder = make(variant, dataset)
+    together = logits(decoder, dataset)
+    for trace in range(8):
+        here = slice(int(dataset.offsets[trace]), int(dataset.offsets[trace + 1]))
+        np.testing.assert_allclose(logits(decoder, dataset, [trace]), together[here], atol=1e-5)
+
+
+def test_the_fused_network_is_the_one_on_the_reference() -> None:
+    dataset = data()
+    fused = make("sb", dataset)
+    slow = make("sb", dataset, fused=False)
+    slow.load_state_dict(fused.state_dict())
+    batch = make_batch(dataset, np.arange(len(dataset)))
+    sums = [(decoder(batch).sin()).sum() for decoder in (fused, slow)]
+    ours, theirs = (torch.autograd.grad(s, d.parameters()) for s, d in zip(sums, (fused, slow), strict=True))
+    torch.testing.assert_close(sums[0], sums[1])
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
+
+
+def test_softmax_attention_by_its_formula() -> None:
+    rng = np.random.default_rng(0)
+    lengths, keys = rng.integers(0, 9, 40), rng.integers(0, 5, 40)
+    visible = np.concatenate([rng.integers(0, k + 1, n) for n, k in zip(lengths, keys, strict=True)]).astype(np.int32)
+    packing = Packing(np.append(0, np.cumsum(lengths)), np.append(0, np.cumsum(keys)), visible)
+    q = torch.randn(int(lengths.sum()), 2, 4, dtype=torch.float64)
+    k, v = (torch.randn(int(keys.sum()), 2, 4, dtype=torch.float64) for _ in range(2))
+    out = attend_softmax(q, k, v, packing)
+    trace_of = np.repeat(np.arange(40), lengths)
+    for i, trace in enumerate(trace_of):
+        begin = int(packing.key_offsets[trace])
+        for head in range(2):
+            seen = slice(begin, begin + int(visible[i]))
+            weights = torch.softmax(k[seen, head] @ q[i, head] / 2, dim=0)
+            torch.testing.assert_close(out[i, head], weights @ v[seen, head])
+
+
+def test_rotation_makes_scores_depend_on_the_distance() -> None:
+    dataset = data()
+    decoder = make("rope", dataset)
+    batch = make_batch(dataset, np.arange(4))
+    moved = Batch(batch.tokens, batch.positions + 100, batch.keys, batch.packing)
+    with torch.no_grad():
+        np.testing.assert_allclose(decoder(batch), decoder(moved), atol=1e-4)
+        sinusoidal = make("sinusoidal", dataset)
+        assert not np.allclose(sinusoidal(batch), sinusoidal(moved), atol=1e-2)
+
+
+# --- inference -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_self_masking_in_rounds_is_that_step_by_step(variant: str) -> None:
+    dataset = data()
+    decoder = make(variant, dataset, seed=3)
+    y = self_masked(decoder, dataset)
+    kinds = dataset.vocabulary.kinds[dataset.tokens]
+    refusals = (y >= 0.5)[kinds == Kind.ACTION]
+    assert 0.05 < refusals.mean() < 0.95  # both happen
+    assert (refusals != dataset.inapplicable[kinds == Kind.ACTION]).any()
+    for trace in range(10):
+        session = Session(decoder, dataset.vocabulary)
+        here = slice(int(dataset.offsets[trace]), int(dataset.offsets[trace + 1]))
+        stepwise = [session.feed(int(token)) for token in dataset.tokens[here]]
+        np.testing.assert_allclose(y[here], stepwise, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_session_that_is_told_the_outcomes_is_the_pass_with_labels(variant: str) -> None:
+    dataset = data()
+    decoder = make(variant, dataset)
+    y = probabilities(decoder, dataset)
+    session = Session(decoder, dataset.vocabulary)
+    here = slice(0, int(dataset.offsets[1]))
+    pairs = zip(dataset.tokens[here].tolist(), dataset.inapplicable[here].tolist(), strict=True)
+    np.testing.assert_allclose([session.feed(token, refused) for token, refused in pairs], y[here], atol=1e-5)
+    suffix = dataset.vocabulary.kinds[dataset.tokens[here]] == Kind.TEST_ATOM
+    atoms = [dataset.vocabulary.subjects[token] for token in dataset.tokens[here][suffix]]
+    assert session.state() == {atom for atom, value in zip(atoms, y[here][suffix], strict=True) if value < 0.5}
+
+
+def test_one_pass_with_labels_says_which_traces_are_right_under_self_masking() -> None:
+    dataset = data(200)
+    decoder = make("sb", dataset)
+    y = self_masked(decoder, dataset)
+    labels = y >= 0.5  # a world of the decoder's own: in half of its traces one label is wrong
+    labels[dataset.vocabulary.kinds[dataset.tokens] < Kind.ACTION] = False
+    ends = dataset.offsets[1:] - 1
+    wrong = np.arange(200) % 2 == 0
+    labels[ends[wrong]] ^= True
+    assert np.array_equal(right_traces(decoder, replace(dataset, inapplicable=labels)), ~wrong)
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def test_focal_loss_by_its_formula() -> None:
+    values, z = torch.tensor([0.9, 0.2, 0.6], dtype=torch.float64), torch.tensor([True, False, False])
+    weights = torch.tensor([0.5, 0.25, 0.0], dtype=torch.float64)
+    a, g = 0.7, 2.0
+    expected = -0.5 * a * 0.1**g * np.log(0.9) - 0.25 * (1 - a) * 0.2**g * np.log(0.8)
+    assert float(focal_loss(torch.logit(values), z, weights, a, g)) == pytest.approx(expected)
+
+
+def test_every_trace_weighs_the_same_and_setup_actions_nothing() -> None:
+    dataset = data()
+    settings = OptimiserSettings(alpha=0.3, gamma=1.0)
+    network = DecoderNetwork(dataset, SMALL, settings, 10, 0)
+    loss, _ = network.loss_and_gradient(np.array([3, 5]), 2)
+    expected = 0.0
+    y = probabilities(network.decoder, dataset).astype(np.float64)
+    for trace in (3, 5):
+        here = np.arange(dataset.offsets[trace], dataset.offsets[trace + 1])
+        here = here[dataset.vocabulary.kinds[dataset.tokens[here]] >= Kind.ACTION]
+        p, z = y[here], dataset.inapplicable[here]
+        expected += np.where(z, -0.3 * (1 - p) * np.log(p), -0.7 * p * np.log(1 - p)).mean() / 2
+    assert loss == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["adamw", "radam"])
+def test_the_optimisers_are_those_of_pytorch(name: str) -> None:
+    decay = 0.01 if name == "adamw" else 0.0
+    settings = OptimiserSettings(name, 0.01, warmup=0, cosine=False, weight_decay=decay, clip=0.0)
+    network = DecoderNetwork(data(), SMALL, settings, 10, 0)
+    theirs = torch.nn.Parameter(network.flat.clone())
+    kind = torch.optim.AdamW if name == "adamw" else torch.optim.RAdam
+    optimiser = kind([theirs], lr=0.01, weight_decay=decay)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(12):
+        gradient = torch.randn(len(theirs), generator=generator)
+        theirs.grad = gradient.clone()
+        optimiser.step()
+        network.update(gradient)
+    torch.testing.assert_close(network.flat, theirs.detach(), rtol=1e-4, atol=1e-6)
+
+
+def test_the_rate_rises_then_falls_and_long_gradients_are_cut() -> None:
+    network = DecoderNetwork(data(), SMALL, OptimiserSettings(rate=1.0, warmup=10, clip=1.0), 100, 0)
+    rates = []
+    for network.steps in (1, 10, 50, 100):
+        rates.append(network.rate())
+    assert rates == pytest.approx([0.1, 0.976, 0.5, 0.0], abs=1e-3)
+    network.steps = 0
+    network.update(torch.full_like(network.flat, 3.0))
+    assert float(network.mean.norm()) == pytest.approx(0.1, rel=1e-4)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str, tmp_path: Path) -> None:
+    dataset = data()
+    settings = OptimiserSettings()
+
+    def fresh() -> DecoderNetwork:
+        return DecoderNetwork(dataset, replace(SMALL, variant=variant), settings, 6, 1)
+
+    whole, cut, other = fresh(), fresh(), fresh()
+    rng = np.random.default_rng(0)
+    batches = [rng.integers(len(dataset), size=8) for _ in range(6)]
+    losses = [whole.step(batch) for batch in batches]
+    for batch in batches[:3]:
+        cut.step(batch)
+    other.load({name: array.copy() for name, array in cut.save().items()})
+    assert [other.step(batch) for batch in batches[3:]] == losses[3:]
+    assert torch.equal(other.flat, whole.flat)
+    assert np.array_equal(other.decoder.embedding.detach().numpy(), whole.weights()["embedding"])
+    plan = TrainingSettings(4, 8, 500, seed=1)
+    assert train(fresh(), dataset, plan, tmp_path / "a").loss == train(fresh(), dataset, plan).loss
+
+
+def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np, hashlib\n"
+        "from trace2strips.domains import get_domain\n"
+        "from trace2strips.traces import sample, SampleSettings\n"
+        "from trace2strips.networks.decoder_training import DecoderNetwork\n"
+        "from trace2strips.networks.decoder_settings import *\n"
+        "d = sample(get_domain('blocksworld:3'), SampleSettings(30, 12, suffix='all'))\n"
+        "n = DecoderNetwork(d, DecoderSettings(d_model=16, heads=2), OptimiserSettings(), 5, 0)\n"
+        "for i in range(3): n.step(np.arange(i, i + 9))\n"
+        "print(hashlib.sha256(n.flat.numpy().tobytes()).hexdigest())\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
+            env={**os.environ, "NUMBA_NUM_THREADS": number},
+        ).stdout
+        for number in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def tiny() -> Dataset:
+    return sample(get_domain("blocksworld:2"), SampleSettings(500, 8, suffix="all", seed=1))
+
+
+@pytest.mark.slow
+def test_a_small_world_is_learned_end_to_end(tmp_path: Path) -> None:
+    hidden, dataset = get_domain("blocksworld:2").model, tiny()
+    longer = sample(get_domain("blocksworld:2"), SampleSettings(200, 40, "test", suffix="all", seed=2), like=dataset)
+    settings = LearnSettings("sb", steps=500)
+    open_run(tmp_path / "run", dataset, settings)
+    learned = learn(dataset, settings, longer, tmp_path / "run")
+    assert learned.metrics["train_accuracy"] == learned.metrics["model_train_accuracy"] == 1
+    assert learned.metrics["test_accuracy"] == learned.metrics["model_test_accuracy"] == 1
+    assert learned.metrics["least_sure_effect"] > 0.99
+    for action in learned.model.actions:
+        true = hidden.action(action.name)
+        assert (action.add, action.delete) == (true.add, true.delete)
+        assert action.pre >= true.pre  # and what always holds where the action can be done
+    save_run(learned, tmp_path / "run")
+    again = load_run(tmp_path / "run")
+    assert again.world == learned.world
+    assert again.network_errors(longer) == 0
+    session = Session(again.decoder(), again.world.vocabulary)
+    number = again.world.vocabulary.number
+    session.feed(number(Kind.INIT_FALSE))
+    start = next(iter(dataset)).init
+    assert start is not None
+    for atom in sorted(start):
+        session.feed(number(Kind.INIT_ATOM, atom))
+    assert session.state() == start
+
+
+def test_other_vocabularies_are_translated() -> None:
+    dataset = tiny()
+    traces = [next(iter(dataset)), Trace((), (), init=frozenset({"never-seen"}))]
+    other = Dataset.of(traces)
+    same = other.in_words_of(dataset.vocabulary)
+    assert same.names(0) == dataset.names(0)
+    assert same.names(1) == ["init-false"]
+    assert dataset.in_words_of(dataset.vocabulary) is dataset
+    with pytest.raises(TraceError, match="unknown action 'fly'"):
+        Dataset.of([Trace(("fly",), (True,))]).in_words_of(dataset.vocabulary)
+
+
+def test_errors_of_the_user() -> None:
+    with pytest.raises(UserError, match="unknown network 'gpt'"):
+        LearnSettings("gpt")
+    with pytest.raises(UserError, match="64 cannot be divided into 3 heads"):
+        LearnSettings("sb", heads=3)
+    with pytest.raises(TraceError, match="no final values"):
+        learn([Trace(("a",), (True,))], LearnSettings("rope"))
+    with pytest.raises(TraceError, match="no action"):
+        learn([Trace((), (), final={"p": True})], LearnSettings("sb"))
+
+
+def test_without_pytorch_the_command_says_what_to_install(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(json.dumps({"actions": ["a"], "ok": [True], "final": {"p": True}}) + "\n")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as u\nreal = u.find_spec\n"
+        "u.find_spec = lambda name, package=None: None if name == 'torch' else real(name, package)\n"
+    )
+    result = run("learn", "t.jsonl", "--out", "r", "--network", "sb")
+    if "needs PyTorch" not in result.stderr:  # sitecustomize is found only where the folder is on the path
+        import os
+
+        os.environ["PYTHONPATH"] = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+        result = run("learn", "t.jsonl", "--out", "r", "--network", "sb")
+    assert result.returncode == 2
+    assert "needs PyTorch (hint: pip install 'trace2strips[networks]')" in result.stderr
+    assert not (tmp_path / "r").exists()
