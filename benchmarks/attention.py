@@ -1,10 +1,10 @@
 """Stick-breaking attention, a training step and state probing, each against its slow reference, in one run.
 
 1. Attention, forward and backward, batch 64, 4 heads, 150 positions, head size 16, one thread each: the log-space
-   reference in PyTorch and the fused kernel; once with random scores, where sticks are soon used up, and once with scores
-   so low that every walk goes to the first key.
-2. A training step at blocksworld-8b (suffix all, batch 64, d_model 64, 2 layers, 8 heads) with the fused kernel, and the
-   same network on the reference over all positions of padded traces, as one would write it in plain PyTorch.
+   reference in PyTorch and the fused kernel; once with random scores, where sticks are soon used up, and once with
+   scores so low that every walk goes to the first key.
+2. A training step at blocksworld-8b (suffix all, batch 64, d_model 64, 2 layers, 8 heads) with the fused kernel, and
+   the same network on the reference over all positions of padded traces, as one would write it in plain PyTorch.
 3. State probing: all prefixes of a trace in one pass, and every prefix run again with each test-p at its end.
 """
 
@@ -55,10 +55,10 @@ def attention(bias: float, repeats: int) -> tuple[float, float]:
     packing = Packing(offsets, offsets, np.tile(np.arange(TIME, dtype=np.int32), BATCH))
 
     def reference() -> object:
-        return torch.autograd.grad(attend_padded(*inputs, seen), inputs, weights)
+        return torch.autograd.grad(attend_padded(inputs[0], inputs[1], inputs[2], seen), inputs, weights)
 
     def kernel() -> object:
-        return torch.autograd.grad(attend(*packed, packing), packed, packed_weights)
+        return torch.autograd.grad(attend(packed[0], packed[1], packed[2], packing), packed, packed_weights)
 
     for ours, theirs in zip(kernel(), reference(), strict=True):  # type: ignore[call-overload]
         torch.testing.assert_close(ours, theirs.transpose(1, 2).flatten(0, 1), rtol=1e-3, atol=1e-4)

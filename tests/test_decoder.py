@@ -20,7 +20,6 @@ from trace2strips.networks.decoder import (
     Batch,
     Decoder,
     Session,
-    attend_softmax,
     make_batch,
     probabilities,
     right_traces,
@@ -28,6 +27,7 @@ from trace2strips.networks.decoder import (
 )
 from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings, OptimiserSettings
 from trace2strips.networks.decoder_training import DecoderNetwork, focal_loss
+from trace2strips.networks.softmax_attention import attend_softmax
 from trace2strips.networks.stick_breaking import Packing
 from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, sample
 from trace2strips.training import TrainingSettings, train
@@ -125,10 +125,11 @@ def test_a_trace_does_not_depend_on_its_batch(variant: str) -> None:
         np.testing.assert_allclose(logits(decoder, dataset, [trace]), together[here], atol=1e-5)
 
 
-def test_the_fused_network_is_the_one_on_the_reference() -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_fused_network_is_the_one_on_the_reference(variant: str) -> None:
     dataset = data()
-    fused = make("sb", dataset)
-    slow = make("sb", dataset, fused=False)
+    fused = make(variant, dataset)
+    slow = make(variant, dataset, fused=False)
     slow.load_state_dict(fused.state_dict())
     batch = make_batch(dataset, np.arange(len(dataset)))
     sums = [(decoder(batch).sin()).sum() for decoder in (fused, slow)]

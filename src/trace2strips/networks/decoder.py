@@ -34,10 +34,10 @@ from torch.nn import functional
 
 from trace2strips.compilation import compiled
 from trace2strips.networks.decoder_settings import DecoderSettings
-from trace2strips.networks.stick_breaking import Packing, attend, attend_reference, pad, unpad
+from trace2strips.networks.softmax_attention import attend_softmax, attend_softmax_reference
+from trace2strips.networks.stick_breaking import Packing, attend, attend_reference, places_of
 from trace2strips.traces import Dataset, Kind, Vocabulary
 
-BUCKET = 16  # traces of similar length that are padded together for softmax attention
 POSITIONS = 2048  # positions that go through the network at a time where no gradient is wanted: they fit the cache
 ACTION, TEST_ATOM = int(Kind.ACTION), int(Kind.TEST_ATOM)  # constants for the kernel
 
@@ -91,15 +91,6 @@ def batch_kernel(tokens, masked, offsets, chosen, kinds):  # type: ignore[no-unt
             at += 1
         query_offsets[n + 1], key_offsets[n + 1] = at, found
     return out_tokens, positions, keys[:found].copy(), visible, query_offsets, key_offsets
-
-
-def places_of(
-    offsets: Int64[np.ndarray, " boundaries"], chosen: Int64[np.ndarray, " traces"]
-) -> Int64[np.ndarray, " queries"]:
-    """Where the positions of a batch of these traces stand in the dataset."""
-    lengths = offsets[chosen + 1] - offsets[chosen]
-    ends = np.cumsum(lengths)
-    return np.repeat(offsets[chosen] - ends + lengths, lengths) + np.arange(lengths.sum())
 
 
 # --- the network -----------------------------------------------------------------------------------------------------
@@ -193,7 +184,7 @@ class Decoder(nn.Module):
             return attend(q, k, v, packing) if self.settings.fused else attend_reference(q, k, v, packing)
         if self.settings.variant == "rope":
             q, k = rotate(q, query_positions), rotate(k, key_positions)
-        return attend_softmax(q, k, v, packing)
+        return (attend_softmax if self.settings.fused else attend_softmax_reference)(q, k, v, packing)
 
     def read(self, h: Float[Tensor, "rows width"]) -> Float[Tensor, " rows"]:
         logits: Tensor = self.head(self.norm(h))
@@ -227,37 +218,6 @@ def rotate(x: Float[Tensor, "rows heads size"], positions: Int64[Tensor, " rows"
     turn = angles(positions, x.shape[2] // 2, x)[:, None]
     a, b = x.chunk(2, dim=2)
     return torch.cat([a * turn.cos() - b * turn.sin(), b * turn.cos() + a * turn.sin()], dim=2)
-
-
-def attend_softmax(
-    q: Float[Tensor, "queries heads size"],
-    k: Float[Tensor, "keys heads size"],
-    v: Float[Tensor, "keys heads size"],
-    packing: Packing,
-) -> Float[Tensor, "queries heads size"]:
-    """o = Σ_j softmax_j(q·k_j/√d) v_j, 0 for a query without a key. Traces of similar length are padded together."""
-    lengths = np.diff(packing.query_offsets)
-    order = np.argsort(lengths, kind="stable")
-    parts, where = [], []
-    for begin in range(0, len(order), BUCKET):
-        chosen = order[begin : begin + BUCKET]
-        queries, keys = (places_of(o, chosen) for o in (packing.query_offsets, packing.key_offsets))
-        sizes = (np.append(0, np.cumsum(np.diff(o)[chosen])) for o in (packing.query_offsets, packing.key_offsets))
-        few = Packing(next(sizes), next(sizes), packing.visible[queries])
-        mask = few.mask
-        index, key_index = torch.from_numpy(queries).to(q.device), torch.from_numpy(keys).to(q.device)
-        if mask.size:
-            padded_q = pad(q[index], few.query_places, mask.shape[:2])
-            padded_k, padded_v = (pad(x[key_index], few.key_places, mask.shape[::2]) for x in (k, v))
-            blind = ~mask.any(axis=2, keepdims=True)  # they see all keys, and what they get is taken away again
-            seen = torch.from_numpy(mask | blind).to(q.device)[:, None]
-            out = functional.scaled_dot_product_attention(padded_q, padded_k, padded_v, attn_mask=seen)
-            out = out.masked_fill(torch.from_numpy(blind).to(q.device)[:, None], 0.0)
-            parts.append(unpad(out, few.query_places))
-        else:
-            parts.append(q[index] * 0 + (k.sum() + v.sum()) * 0)  # no key at all
-        where.append(index)
-    return torch.cat(parts)[torch.argsort(torch.cat(where))] if parts else q
 
 
 # --- inference -------------------------------------------------------------------------------------------------------

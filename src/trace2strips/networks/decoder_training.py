@@ -23,12 +23,12 @@ from trace2strips.networks.decoder import (
     Decoder,
     in_threads,
     make_batch,
-    places_of,
     right_traces,
     scored,
 )
 from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
 from trace2strips.networks.optimisation import BETA1, BETA2, EPSILON, rectification
+from trace2strips.networks.stick_breaking import places_of
 from trace2strips.traces import Dataset
 
 CHUNKS = 2

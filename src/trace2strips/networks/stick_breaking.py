@@ -8,12 +8,12 @@ one number per query holds the strict mask (only keys before it), the key mask (
 what a probe sees. A query without a key gets 0.
 
 `attend` is the fused kernel for the CPU, `attend_reference` the same in log space on padded tensors, on any device.
-The kernel holds 16 queries side by side in a vector and walks over the keys once in each direction; nothing of size
+The kernel holds 32 queries side by side, in lanes, and walks over the keys once in each direction; nothing of size
 queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
 
     T starts as g·o;   T −= A·(g·v);   dz = A·(1 − β)·(g·v) − β·T;   then stick *= 1 − β
 
-A walk ends when no stick of the 16 is longer than what rounding loses. A kernel runs in the thread that calls it, in a
+A walk ends when no stick of the 32 is longer than what rounding loses. A kernel runs in the thread that calls it, in a
 fixed order. Needs the extra `networks`. May import up to `traces`.
 """
 
@@ -28,14 +28,15 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int32, Int64
 from numba import types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 from torch import Tensor
 from torch.nn import functional
 
 from trace2strips.compilation import compiled
 
-LANES = 16  # queries side by side: as many float32 as the widest vector holds
-LOOK = 8  # after so many keys the kernel looks whether all sticks are used up
+VECTOR = 16  # float32 in the widest vector
+LANES = 2 * VECTOR  # queries side by side
+LOOK = 4  # after so many keys the kernel looks whether all sticks are used up
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,15 @@ def places(offsets: Int64[np.ndarray, " boundaries"]) -> Int64[np.ndarray, " ite
     lengths = np.diff(offsets)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     return np.arange(offsets[-1]) - offsets[rows] + rows * int(lengths.max(initial=0))
+
+
+def places_of(
+    offsets: Int64[np.ndarray, " boundaries"], chosen: Int64[np.ndarray, " traces"]
+) -> Int64[np.ndarray, " queries"]:
+    """Where the positions of a batch of these traces stand in the dataset."""
+    lengths = offsets[chosen + 1] - offsets[chosen]
+    ends = np.cumsum(lengths)
+    return np.repeat(offsets[chosen] - ends + lengths, lengths) + np.arange(lengths.sum())
 
 
 # --- reference -------------------------------------------------------------------------------------------------------
@@ -177,6 +187,16 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
     return packing.query_offsets, packing.key_offsets, packing.visible, (0,) * size, LANES, scale, stop
 
 
+@intrinsic
+def fma(_, a, b, c):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    """a·b + c, rounded once. Asked for by name: what the compiler may or may not join would round now so, now so."""
+
+    def generate(_, builder, __, arguments):  # type: ignore[no-untyped-def]
+        return builder.fma(*arguments)
+
+    return a(a, a, a), generate
+
+
 def exponential(x: Any) -> Any:
     """eˣ for −87 ≤ x ≤ 0. In compiled code each type has its own."""
     return np.exp(x)
@@ -188,11 +208,11 @@ def exponential32(x):  # type: ignore[no-untyped-def]
     n = shifted - np.float32(12582912)
     r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
     p = np.float32(1.9875691500e-4)
-    p = p * r + np.float32(1.3981999507e-3)
-    p = p * r + np.float32(8.3334519073e-3)
-    p = p * r + np.float32(4.1665795894e-2)
-    p = p * r + np.float32(1.6666665459e-1)
-    p = p * r + np.float32(5.0000001201e-1)
+    p = fma(p, r, np.float32(1.3981999507e-3))
+    p = fma(p, r, np.float32(8.3334519073e-3))
+    p = fma(p, r, np.float32(4.1665795894e-2))
+    p = fma(p, r, np.float32(1.6666665459e-1))
+    p = fma(p, r, np.float32(5.0000001201e-1))
     p = p * r * r + r + np.float32(1)
     return p * np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
 
@@ -207,8 +227,15 @@ def typed_exponential(x):  # type: ignore[no-untyped-def]
 
 
 @compiled(vector=True)
+def sum_lanes(x):  # type: ignore[no-untyped-def]
+    """As a tree: one sum after the other would wait for each."""
+    low = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
+    return low + (((x[8] + x[9]) + (x[10] + x[11])) + ((x[12] + x[13]) + (x[14] + x[15])))
+
+
+@compiled(vector=True)
 def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, stop, out):  # type: ignore[no-untyped-def]
-    """Rows of `lanes`, for 16 queries: q, o (one row per coordinate), the stick, how many keys are seen."""
+    """Rows of `lanes`, for 32 queries: q, o (a row for each coordinate), the stick, A_j, how many keys are seen."""
     kind = q.dtype.type
     zero, one, least = kind(0), kind(1), kind(-87)
     size = len(template)
@@ -230,9 +257,15 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
                 for j in range(most - 1, -1, -1):
                     key, value = k[base + j, head], v[base + j, head]
                     for i in range(width):
-                        z = zero
-                        for d in range(size):
-                            z += lanes[d, i] * key[d]
+                        z, z1, z2, z3 = zero, zero, zero, zero  # four sums at a time: each waits only for itself
+                        for d in range(size // 4):
+                            z = fma(lanes[4 * d, i], key[4 * d], z)
+                            z1 = fma(lanes[4 * d + 1, i], key[4 * d + 1], z1)
+                            z2 = fma(lanes[4 * d + 2, i], key[4 * d + 2], z2)
+                            z3 = fma(lanes[4 * d + 3, i], key[4 * d + 3], z3)
+                        for d in range(size - size % 4, size):
+                            z = fma(lanes[d, i], key[d], z)
+                        z = (z + z1) + (z2 + z3)
                         e = exponential(max(-abs(z), least))
                         large = one / (one + e)
                         small = e * large
@@ -244,9 +277,13 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
                     for i in range(width):
                         weight = lanes[share, i]
                         for d in range(size):
-                            lanes[size + d, i] += weight * value[d]
-                    if j % LOOK == 0 and lanes[stick].max() < stop:
-                        break
+                            lanes[size + d, i] = fma(weight, value[d], lanes[size + d, i])
+                    if j % LOOK == 0:
+                        going = np.int64(0)
+                        for i in range(width):
+                            going |= np.int64(lanes[stick, i] >= stop)
+                        if not going:
+                            break
                 for i in range(count):
                     for d in range(size):
                         out[first + i, head, d] = lanes[size + d, i]
@@ -256,7 +293,7 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
 def backward_kernel(  # type: ignore[no-untyped-def]
     q, k, v, query_offsets, key_offsets, visible, template, width, scale, stop, out, slope, slope_q, slope_k, slope_v
 ):
-    """Rows of `lanes`: q, g, dq, the stick, T, how many keys are seen. dk and dv are summed up lane by lane."""
+    """Rows of `lanes`: q, g, dq, the stick, A_j, how many keys are seen, T, dz. dk, dv are summed up lane by lane."""
     kind = q.dtype.type
     zero, one, least = kind(0), kind(1), kind(-87)
     size = len(template)
@@ -265,7 +302,8 @@ def backward_kernel(  # type: ignore[no-untyped-def]
     longest = 0
     for trace in range(len(key_offsets) - 1):
         longest = max(longest, key_offsets[trace + 1] - key_offsets[trace])
-    sums = np.empty((longest, 2 * size, LANES), q.dtype)
+    sums = np.empty((longest, 2 * size, VECTOR), q.dtype)
+    left_half, right_half = lanes[:, :VECTOR], lanes[:, VECTOR:]
     for trace in range(len(query_offsets) - 1):
         begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
         keys = key_offsets[trace + 1] - base
@@ -287,11 +325,22 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                 for j in range(most - 1, -1, -1):
                     key, value, total = k[base + j, head], v[base + j, head], sums[j]
                     for i in range(width):
-                        z, gain = zero, zero
-                        for d in range(size):
-                            z += lanes[d, i] * key[d]
-                        for d in range(size):
-                            gain += lanes[size + d, i] * value[d]
+                        z, z1, z2, z3 = zero, zero, zero, zero
+                        gain, gain1 = zero, zero
+                        for d in range(size // 4):
+                            z = fma(lanes[4 * d, i], key[4 * d], z)
+                            z1 = fma(lanes[4 * d + 1, i], key[4 * d + 1], z1)
+                            z2 = fma(lanes[4 * d + 2, i], key[4 * d + 2], z2)
+                            z3 = fma(lanes[4 * d + 3, i], key[4 * d + 3], z3)
+                        for d in range(size - size % 4, size):
+                            z = fma(lanes[d, i], key[d], z)
+                        z = (z + z1) + (z2 + z3)
+                        for d in range(size // 2):
+                            gain = fma(lanes[size + 2 * d, i], value[2 * d], gain)
+                            gain1 = fma(lanes[size + 2 * d + 1, i], value[2 * d + 1], gain1)
+                        for d in range(size - size % 2, size):
+                            gain = fma(lanes[size + d, i], value[d], gain)
+                        gain += gain1
                         e = exponential(max(-abs(z), least))
                         large = one / (one + e)
                         small = e * large
@@ -306,21 +355,27 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                     for i in range(width):  # several short loops: LLVM gives up on a long one
                         dz = lanes[pull, i]
                         for d in range(size):
-                            lanes[2 * size + d, i] += dz * key[d]
-                    for i in range(width):
-                        dz = lanes[pull, i]
+                            lanes[2 * size + d, i] = fma(dz, key[d], lanes[2 * size + d, i])
+                    for i in range(width // 2):
+                        near, far = left_half[pull, i], right_half[pull, i]
                         for d in range(size):
-                            total[d, i] += dz * lanes[d, i]
-                    for i in range(width):
-                        weight = lanes[share, i]
+                            total[d, i] = fma(near, left_half[d, i], fma(far, right_half[d, i], total[d, i]))
+                    for i in range(width // 2):
+                        near, far = left_half[share, i], right_half[share, i]
                         for d in range(size):
-                            total[size + d, i] += weight * lanes[size + d, i]
-                    if j % LOOK == 0 and lanes[stick].max() < stop:
-                        break
+                            total[size + d, i] = fma(
+                                near, left_half[size + d, i], fma(far, right_half[size + d, i], total[size + d, i])
+                            )
+                    if j % LOOK == 0:
+                        going = np.int64(0)
+                        for i in range(width):
+                            going |= np.int64(lanes[stick, i] >= stop)
+                        if not going:
+                            break
                 for i in range(count):
                     for d in range(size):
                         slope_q[first + i, head, d] = lanes[2 * size + d, i] * scale
             for j in range(keys):
                 for d in range(size):
-                    slope_k[base + j, head, d] = sums[j, d].sum()
-                    slope_v[base + j, head, d] = sums[j, size + d].sum()
+                    slope_k[base + j, head, d] = sum_lanes(sums[j, d])
+                    slope_v[base + j, head, d] = sum_lanes(sums[j, size + d])
