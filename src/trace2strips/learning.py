@@ -130,7 +130,10 @@ DECODER_PRESETS: dict[str, DecoderPreset] = {
 
 
 def decoder_settings_for(settings: LearnSettings) -> DecoderSettings:
+    """The preset's sizes. Where sines are added to the embeddings, these must not be much smaller than the sines."""
     chosen = replace(DECODER_PRESETS[settings.preset].decoder, variant=settings.network)
+    if settings.network == "sinusoidal":
+        chosen = replace(chosen, embedding_std=max(0.5, chosen.embedding_std))
     return chosen if settings.heads is None else replace(chosen, heads=settings.heads)
 
 
