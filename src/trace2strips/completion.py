@@ -569,8 +569,8 @@ class Completion:
             if self.over_limit:
                 break
         self.choose_preconditions(heads)
-        if not self.noise:
-            self.unite(heads)
+        if not self.noise and (self.histories.begun[layout.actions :] >= ENOUGH).all():
+            self.unite(heads)  # with few traces from a state, two atoms may look like one by chance
         for _ in range(4):  # what one step drops may let the other drop more
             before = heads.effects.copy(), [set(pre) for pre in heads.pre]
             self.simplify(heads)
