@@ -10,14 +10,11 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import torch
-from measuring import options, write_results
+from measuring import options, seconds, write_results
 
 from trace2strips.domains import get_domain
 from trace2strips.networks.decoder import Batch, Decoder
@@ -29,17 +26,6 @@ from trace2strips.traces import Dataset, SampleSettings, sample
 
 BATCH, HEADS, TIME, SIZE = 64, 4, 150, 16
 BARS = {"attention": 12, "step": 3, "probing": 30}
-
-
-def seconds(work: Callable[[], object], repeats: int) -> float:
-    """The median of several runs after one that does not count."""
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def attention(bias: float, repeats: int) -> tuple[float, float]:

@@ -10,13 +10,9 @@ Then the factored step for traces of 50 to 1,600 actions.
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
-
 import numpy as np
 import torch
-from measuring import options, write_results
+from measuring import options, seconds, write_results
 
 from trace2strips.domains import get_domain
 from trace2strips.networks import strips_module
@@ -25,17 +21,6 @@ from trace2strips.networks.strips_transformer import SHARED, Gradient, Layout, T
 from trace2strips.traces import Dataset, SampleSettings, Trace, sample
 
 HEADS, BATCH = 100, 64
-
-
-def seconds(work: Callable[[], object], repeats: int) -> float:
-    """The median of several runs after one that does not count."""
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def break_stick_by_logarithms(scores: torch.Tensor) -> torch.Tensor:

@@ -6,8 +6,10 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,17 @@ def options(description: str | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the work, to see that it runs")
     return parser.parse_args()
+
+
+def seconds(work: Callable[[], object], repeats: int) -> float:
+    """The median of several runs after one that does not count."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
 
 
 def commit() -> str:

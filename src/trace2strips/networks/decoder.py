@@ -34,7 +34,7 @@ from torch.nn import functional
 
 from trace2strips.compilation import compiled
 from trace2strips.networks.decoder_settings import DecoderSettings
-from trace2strips.networks.softmax_attention import attend_softmax, attend_softmax_reference
+from trace2strips.networks.softmax_attention import attend_softmax
 from trace2strips.networks.stick_breaking import Packing, attend, attend_reference, places_of
 from trace2strips.traces import Dataset, Kind, Vocabulary
 
@@ -184,7 +184,7 @@ class Decoder(nn.Module):
             return attend(q, k, v, packing) if self.settings.fused else attend_reference(q, k, v, packing)
         if self.settings.variant == "rope":
             q, k = rotate(q, query_positions), rotate(k, key_positions)
-        return (attend_softmax if self.settings.fused else attend_softmax_reference)(q, k, v, packing)
+        return attend_softmax(q, k, v, packing)
 
     def read(self, h: Float[Tensor, "rows width"]) -> Float[Tensor, " rows"]:
         logits: Tensor = self.head(self.norm(h))
