@@ -204,6 +204,10 @@ def test_demo(run: Run) -> None:
     assert "Training traces explained: 100.00%" in " ".join(result.stdout.split())
     assert "81 learned,   81 hidden" in result.stdout
     assert "was invented: it plays the part of holding_b1" in result.stdout
+    words = " ".join(result.stdout.split())
+    assert "initial states? equivalent: proven by invariants" in words
+    assert "│ correct │ 100 │" in words
+    assert "Plan (correct):" in words
 
 
 OUT = ("--traces", 10, "--out", "o.t2s")

@@ -14,11 +14,21 @@ from rich.table import Table
 from rich.text import Text
 
 from trace2strips.domains import Domain, get_domain
+from trace2strips.equivalence import (
+    DIFFERENT,
+    EQUIVALENT,
+    INVARIANTS,
+    NOT_DISTINGUISHED,
+    compare,
+    find_starts,
+    with_final_values,
+)
 from trace2strips.evaluation import Outcome, PlanningReport, evaluate_planning
 from trace2strips.extraction import count_parts
 from trace2strips.files import writing_text
 from trace2strips.learning import LearnedModel, LearnSettings, learn
 from trace2strips.pddl import format_model
+from trace2strips.sources import Source
 from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset, SampleSettings, sample
 from trace2strips.training import Report
@@ -28,6 +38,7 @@ TRACES = 20_000
 TEST_TRACES = 20_000
 SHOWN = "stack_b1_b2"
 PROBLEMS = 100
+STARTS = 20_000
 
 
 def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
@@ -69,6 +80,7 @@ def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
     invented = sorted(learned.model.action(SHOWN).pre - set(domain.model.atoms))
     if invented:
         console.print(f"{invented[0]} was invented: it plays the part of holding_b1, which no trace ever mentioned.")
+    show_comparison(console, learned, domain)
     if out is not None:
         with writing_text(out, force=True) as stream:
             stream.write(learned.pddl())
@@ -76,6 +88,24 @@ def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
     console.rule("Planning with the learned model")
     show_plans(console, learned, domain)
     return learned
+
+
+def show_comparison(console: Console, learned: LearnedModel, domain: Domain) -> None:
+    """Whether the two accept the same traces, and how that is known."""
+    hidden, found = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
+    starts, further = find_starts(hidden, found, count=STARTS)
+    result = compare(*with_final_values(hidden, found), starts, further=further)
+    how = {
+        EQUIVALENT: "proven by invariants, each precondition of one follows from those of the other"
+        if INVARIANTS in result.how
+        else f"proven by looking at all {result.pairs:,} pairs of states",
+        DIFFERENT: f"they part after {' '.join(result.trace or ())}",
+        NOT_DISTINGUISHED: f"{result.pairs:,} pairs of states were looked at",
+    }
+    console.print(
+        f"Do both accept the same traces from {result.starts:,} initial states? "
+        f"{result.verdict}: {how[result.verdict]}."
+    )
 
 
 def show_plans(console: Console, learned: LearnedModel, domain: Domain) -> None:
