@@ -30,6 +30,7 @@ ORDER = [
     "world_metrics",
     "sources",
     "equivalence",
+    "experiments",
     "demo",
     "commands",
     "cli",

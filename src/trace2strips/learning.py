@@ -152,6 +152,11 @@ class LearnedModel:
     def model(self) -> StripsModel:
         return self.world.model
 
+    @property
+    def network_only(self) -> bool:
+        """A decoder that was told no final values: no model can be read out of it."""
+        return self.settings.network in VARIANTS and not self.world.vocabulary.test_atoms
+
     def pddl(self) -> str:
         """The domain as PDDL, without setup actions."""
         return format_model(self.model)
@@ -211,12 +216,16 @@ def learn(
     test: Dataset | None = None,
     run: Path | None = None,
     watch: Watcher | None = None,
+    network_only: bool = False,
 ) -> LearnedModel:
-    """Learn a world model. With `run` training leaves checkpoints in that folder, and goes on where it was cut off."""
+    """Learn a world model. With `run` training leaves checkpoints in that folder, and goes on where it was cut off.
+
+    `network_only` takes a decoder without extracting a model, so that the traces need no final values.
+    """
     settings = settings or LearnSettings()
     dataset = (traces if isinstance(traces, Dataset) else Dataset.of(traces)).with_start()
     if settings.network in VARIANTS:
-        return learn_decoder(dataset, settings, test, run, watch)
+        return learn_decoder(dataset, settings, test, run, watch, network_only)
     preset = PRESETS[settings.preset]
     layout = lay_out(dataset, settings)
     clock = time.perf_counter()
@@ -278,10 +287,11 @@ def learn(
 
 
 def learn_decoder(
-    dataset: Dataset, settings: LearnSettings, test: Dataset | None, run: Path | None, watch: Watcher | None
-) -> LearnedModel:
+    dataset: Dataset, settings: LearnSettings, test: Dataset | None, run: Path | None, watch: Watcher | None,
+    network_only: bool,
+) -> LearnedModel:  # fmt: skip
     """Train the network, then extract M_S by state probing on training traces."""
-    check_learnable(dataset, settings)
+    check_learnable(dataset, settings, network_only)
     from trace2strips.networks.decoder_training import DecoderNetwork
     from trace2strips.probing import extract_by_probing
 
@@ -300,30 +310,39 @@ def learn_decoder(
     report = train(network, dataset, plan, checkpoint, lambda r: tell("training", r))
     accuracy = report.best if steps else network.evaluate(dataset)
     trained = time.perf_counter() - clock + report.carried
-    tell("probing", report)
-    probed = extract_by_probing(network.decoder, dataset, np.arange(min(PROBED, len(dataset))))
-    learned = LearnedModel(probed.world, {}, settings, weights=network.weights())
-    errors = learned.errors(dataset)
     contradictions = find_contradictions(dataset)
-    learned.metrics.update({
+    metrics: dict[str, Any] = {
         "domain": dataset.settings.get("domain"),
         "encoding": dataset.settings.get("init"),
         "train_accuracy": accuracy,
         "train_errors": round((1 - accuracy) * len(dataset)),
-        "model_train_accuracy": 1 - errors / len(dataset),
-        "model_train_errors": errors,
         "traces": len(dataset),
         "train_seconds": trained,
-        "probing_seconds": time.perf_counter() - clock + report.carried - trained,
-        "probed_traces": min(PROBED, len(dataset)),
         "steps": report.step,
         "heads": decoder_settings_for(settings).heads,
-        **probed.world.counts(),
-        "invented_atoms": 0,
-        **probed.counts.summary(),
         "contradictions": len(contradictions),
-        "warnings": [f"{errors} of {len(dataset)} training traces are not explained by the model"] if errors else [],
-    })  # fmt: skip
+        "warnings": [],
+    }
+    if network_only:
+        learned = LearnedModel(WorldModel(StripsModel((), ()), dataset.vocabulary), metrics, settings,
+                               weights=network.weights())  # fmt: skip
+    else:
+        tell("probing", report)
+        since = time.perf_counter()
+        probed = extract_by_probing(network.decoder, dataset, np.arange(min(PROBED, len(dataset))))
+        learned = LearnedModel(probed.world, metrics, settings, weights=network.weights())
+        errors = learned.errors(dataset)
+        metrics |= {
+            "model_train_accuracy": 1 - errors / len(dataset),
+            "model_train_errors": errors,
+            "probing_seconds": time.perf_counter() - since,
+            "probed_traces": min(PROBED, len(dataset)),
+            **probed.world.counts(),
+            "invented_atoms": 0,
+            **probed.counts.summary(),
+        }
+        if errors:
+            metrics["warnings"].append(f"{errors} of {len(dataset)} training traces are not explained by the model")
     if contradictions:
         learned.metrics["first_contradiction"] = asdict(contradictions[0])
     if test is not None:
@@ -337,7 +356,7 @@ def need_torch() -> None:
         raise UserError("this network needs PyTorch", hint="pip install 'trace2strips[networks]'")
 
 
-def check_learnable(dataset: Dataset, settings: LearnSettings) -> None:
+def check_learnable(dataset: Dataset, settings: LearnSettings, network_only: bool = False) -> None:
     """What makes learning impossible is told before anything is written."""
     if settings.network == "strips":
         lay_out(dataset, settings)
@@ -346,7 +365,7 @@ def check_learnable(dataset: Dataset, settings: LearnSettings) -> None:
     vocabulary = dataset.vocabulary
     if not (vocabulary.kinds[dataset.tokens] == Kind.ACTION).any():
         raise TraceError("there is no action in the traces", hint="a trace needs actions that worked or were refused")
-    if not vocabulary.test_atoms:
+    if not vocabulary.test_atoms and not network_only:
         raise TraceError(
             f"the traces tell no final values, from which {settings.network} learns what the atoms are",
             hint="--network strips, or final values in the traces ('trace2strips sample --suffix all')",
@@ -372,10 +391,11 @@ def check_testable(training: Dataset, test: Dataset) -> None:
 
 def measure(learned: LearnedModel, test: Dataset) -> dict[str, Any]:
     """`test_…` is the network's; for the STRIPS Transformer that is the model, for a decoder `model_test_…` is."""
-    errors = learned.errors(test)
     found: dict[str, Any] = {"test_traces": len(test)}
+    errors = 0 if learned.network_only else learned.errors(test)
     if learned.settings.network in VARIANTS:
-        found |= {"model_test_accuracy": 1 - errors / len(test), "model_test_errors": errors}
+        if not learned.network_only:
+            found |= {"model_test_accuracy": 1 - errors / len(test), "model_test_errors": errors}
         errors = learned.network_errors(test)
     return {"test_accuracy": 1 - errors / len(test), "test_errors": errors, **found}
 

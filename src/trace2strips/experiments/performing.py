@@ -1,0 +1,211 @@
+"""One run: sample, learn, test, plan, compare with the hidden model; its figures as one flat row.
+
+A run's folder is that of `trace2strips learn` and `figures.json`, the row, which is written last. A run that was cut
+off goes on: training at its checkpoint, and what comes after learning from the model that was saved.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trace2strips import __version__
+from trace2strips.domains import Domain, get_domain
+from trace2strips.equivalence import compare, find_starts, with_final_values
+from trace2strips.evaluation import evaluate_planning, need_unseen, unseen_actions
+from trace2strips.experiments.runs import LARGE, Run
+from trace2strips.extraction import WorldModel, count_parts
+from trace2strips.learning import (
+    LearnedModel,
+    RunLog,
+    Watcher,
+    learn,
+    load_run,
+    measure,
+    open_run,
+    save_run,
+    write_json,
+)
+from trace2strips.sources import Source
+from trace2strips.strips import StripsModel
+from trace2strips.traces import Dataset, Kind, SampleSettings, sample
+from trace2strips.training import Report
+
+PROBLEMS = 100
+PROBED_LONG = 1_000  # test traces from which M_L is extracted
+CURVE = SampleSettings(8_000, 400, "test", suffix="all")  # the traces behind accuracy against length
+BIN = 20  # actions
+FIGURES = "figures.json"
+
+Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sample`; the last one gives the vocabulary
+
+
+def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watcher | None = None) -> dict[str, Any]:
+    """The row of a run. What is in the folder already is not done again."""
+    if (folder / FIGURES).exists():
+        row: dict[str, Any] = json.loads((folder / FIGURES).read_text())
+        return row
+    sampler = sampler or sample_anew
+    domain, clock = get_domain(run.domain), Clock()
+    train = sampler(domain, run.training_set, None)
+    noisy = flip(train, run.noise, run.seed) if run.noise else train
+    clock.lap("sampling")
+    learned = learn_or_load(run, noisy, folder, watch)
+    clock.lap("learning")
+    test = sampler(domain, run.test_set, train)
+    clock.lap("sampling")
+    learned.metrics.update(measure(learned, test))
+    clock.lap("testing")
+    row = {**run.record(), **figures_of(learned), **hidden_counts(domain, train)}
+    if run.noise:
+        row["clean_train_accuracy"] = learned.accuracy(train)
+    if run.suffix != "none":  # else no goal can be said
+        row |= plan(learned.world, domain, run.encoding)
+        clock.lap("planning")
+    if not learned.network_only:
+        row |= compare_with_hidden(learned, domain, run.seed)
+        clock.lap("comparing")
+    if learned.weights is not None:
+        if not learned.network_only:
+            row |= differences(domain, learned.world)
+        if run.domain in LARGE and run.encoding == "atoms":
+            row |= against_length(learned, sampler(domain, replace(CURVE, suffix=run.suffix, seed=run.seed), train))
+            if not learned.network_only:
+                row |= from_long_traces(learned, domain, test, run.encoding)
+            clock.lap("long traces")
+    row |= {"seconds": clock.laps, "machine": machine(), "commit": commit(), "version": __version__}
+    row["date"] = datetime.now(UTC).date().isoformat()
+    write_json(folder / FIGURES, row)
+    return row
+
+
+def sample_anew(domain: Domain, settings: SampleSettings, like: Dataset | None) -> Dataset:
+    return sample(domain, settings, like=like)
+
+
+class Clock:
+    """Seconds by what they were spent on."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self.since = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = round(self.laps.get(name, 0.0) + now - self.since, 3)
+        self.since = now
+
+
+def flip(dataset: Dataset, share: float, seed: int) -> Dataset:
+    """Each label of an action or a final value is turned round with this chance."""
+    rng = np.random.default_rng([seed, 3])
+    scored = dataset.vocabulary.kinds[dataset.tokens] >= Kind.ACTION
+    return replace(dataset, inapplicable=dataset.inapplicable ^ (scored & (rng.random(len(scored)) < share)))
+
+
+def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None) -> LearnedModel:
+    """Learn in the folder, which keeps log and checkpoints; a model that is there already is taken."""
+    if (folder / "metrics.json").exists():
+        return load_run(folder)
+    open_run(folder, train, run.learn_settings)
+    log = RunLog(folder)
+
+    def tell(stage: str, report: Report) -> None:
+        log.write(stage, report)
+        if watch:
+            watch(stage, report)
+
+    try:
+        learned = learn(train, run.learn_settings, None, folder, tell, network_only=run.suffix == "none")
+    finally:
+        log.close()
+    save_run(learned, folder)
+    return learned
+
+
+def figures_of(learned: LearnedModel) -> dict[str, Any]:
+    """What learning and testing measured; the run's own settings are in the row already."""
+    names = ("domain", "encoding", "traces", "heads", "test_traces", "first_contradiction")
+    return {name: value for name, value in learned.metrics.items() if name not in names}
+
+
+def hidden_counts(domain: Domain, train: Dataset) -> dict[str, Any]:
+    """The size of the hidden model, over the actions of the training set."""
+    actions = tuple(domain.model.action(name) for name in train.vocabulary.actions)
+    counts = count_parts(StripsModel(domain.model.atoms, actions))
+    return {f"hidden_{name}": count for name, count in counts.items()}
+
+
+def plan(world: WorldModel, domain: Domain, encoding: str) -> dict[str, Any]:
+    problems = domain.problems(PROBLEMS, encoding)
+    row = evaluate_planning(world, domain, encoding, problems).row()
+    row["unseen_actions"] = len(unseen_actions(world, domain))
+    row["problems_with_unseen_actions"] = len(need_unseen(world, domain, problems))
+    return row
+
+
+def compare_with_hidden(learned: LearnedModel, domain: Domain, seed: int) -> dict[str, Any]:
+    a, b = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
+    starts, further = find_starts(a, b, seed=seed)
+    found = compare(*with_final_values(a, b), starts, seed=seed, further=further)
+    return {"equivalence": found.verdict, "equivalence_how": found.how, "counterexample": found.trace,
+            "counterexample_start": found.start, "refused_by": found.refused_by}  # fmt: skip
+
+
+def differences(domain: Domain, world: WorldModel) -> dict[str, int]:
+    """Bit by bit against the hidden model, over the actions that training saw at work; both have the same atoms."""
+    found = dict.fromkeys(("missing_preconditions", "extra_preconditions", "missing_effects", "extra_effects"), 0)
+    for action in world.model.actions:
+        hidden = domain.model.action(action.name)
+        for part, what in (("pre", "preconditions"), ("add", "effects"), ("delete", "effects")):
+            mine, theirs = getattr(action, part), getattr(hidden, part)
+            found[f"missing_{what}"] += len(theirs - mine)
+            found[f"extra_{what}"] += len(mine - theirs)
+    return found
+
+
+def against_length(learned: LearnedModel, traces: Dataset) -> dict[str, Any]:
+    """Accuracy of the network by the number of actions, in bins: [[longest in the bin, share right, traces], …]."""
+    from trace2strips.networks.decoder import right_traces
+
+    right = right_traces(learned.decoder(), traces)
+    is_action = np.append(0, np.cumsum(traces.vocabulary.kinds[traces.tokens] == Kind.ACTION))
+    lengths = is_action[traces.offsets[1:]] - is_action[traces.offsets[:-1]]
+    bins = np.maximum(0, lengths - 1) // BIN
+    return {
+        "accuracy_by_length": [
+            [int((b + 1) * BIN), float(right[bins == b].mean()), int((bins == b).sum())] for b in np.unique(bins)
+        ]
+    }
+
+
+def from_long_traces(learned: LearnedModel, domain: Domain, test: Dataset, encoding: str) -> dict[str, Any]:
+    """M_L: the model extracted from test traces, how it plans and how it differs from the hidden one."""
+    from trace2strips.probing import extract_by_probing
+
+    probed = extract_by_probing(learned.decoder(), test, np.arange(min(PROBED_LONG, len(test))))
+    row = evaluate_planning(probed.world, domain, encoding, domain.problems(PROBLEMS, encoding)).row()
+    row |= differences(domain, probed.world) | {"probed_traces": min(PROBED_LONG, len(test))}
+    return {f"long_{name}": value for name, value in row.items()}
+
+
+def machine() -> dict[str, Any]:
+    return {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.machine()}
+
+
+def commit() -> str | None:
+    """The commit that was measured, '-dirty' where the work tree differs from it; None outside a repository of ours."""
+    folder = Path(__file__).parent
+    words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    found = subprocess.run(words, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
