@@ -78,9 +78,9 @@ def step(dataset: Dataset, plain: bool, repeats: int) -> float:
         twin = PlainDecoder(len(dataset.vocabulary), replace(DecoderSettings(), fused=False))
         twin.load_state_dict(network.decoder.state_dict())
         chosen = np.arange(8)
-        loss, _ = network.loss_and_gradient(chosen, 8)
+        loss, _ = network.loss_and_gradient(chosen, 8, np.random.default_rng(0))
         network.decoder, network.parameters = twin, list(twin.parameters())
-        assert abs(network.loss_and_gradient(chosen, 8)[0] - loss) < 1e-5
+        assert abs(network.loss_and_gradient(chosen, 8, np.random.default_rng(0))[0] - loss) < 1e-5
     rng = np.random.default_rng(0)
     return seconds(lambda: network.step(rng.integers(len(dataset), size=BATCH)), repeats)
 

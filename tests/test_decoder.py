@@ -26,7 +26,7 @@ from trace2strips.networks.decoder import (
     self_masked,
 )
 from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings, OptimiserSettings
-from trace2strips.networks.decoder_training import DecoderNetwork, focal_loss
+from trace2strips.networks.decoder_training import DecoderNetwork, focal_loss, orthogonal
 from trace2strips.networks.softmax_attention import attend_softmax
 from trace2strips.networks.stick_breaking import Packing
 from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, sample
@@ -225,9 +225,9 @@ def test_focal_loss_by_its_formula() -> None:
 
 def test_every_trace_weighs_the_same_and_setup_actions_nothing() -> None:
     dataset = data()
-    settings = OptimiserSettings(alpha=0.3, gamma=1.0)
+    settings = OptimiserSettings(alpha=0.3, gamma=1.0, tested=1.0)
     network = DecoderNetwork(dataset, SMALL, settings, 10, 0)
-    loss, _ = network.loss_and_gradient(np.array([3, 5]), 2)
+    loss, _ = network.loss_and_gradient(np.array([3, 5]), 2, np.random.default_rng(0))
     expected = 0.0
     y = probabilities(network.decoder, dataset).astype(np.float64)
     for trace in (3, 5):
@@ -238,10 +238,52 @@ def test_every_trace_weighs_the_same_and_setup_actions_nothing() -> None:
     assert loss == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_share_of_the_final_values_gives_the_same_loss_and_gradient_on_average() -> None:
+    dataset = data()
+    whole = DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=1.0), 10, 0)
+    part = DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=0.25), 10, 0)
+    rng, chosen = np.random.default_rng(0), np.arange(8)
+    loss, gradient = whole.loss_and_gradient(chosen, 8, rng)
+    found = [part.loss_and_gradient(chosen, 8, rng) for _ in range(400)]
+    assert np.mean([one[0] for one in found]) == pytest.approx(loss, rel=0.02)
+    mean = torch.stack([one[1] for one in found]).mean(0)
+    assert float((mean - gradient).norm() / gradient.norm()) < 0.1
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (12, 5), (5, 12)])
+def test_muon_makes_singular_values_equal(shape: tuple[int, int]) -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(shape)
+    u, _, v = torch.linalg.svd(matrix, full_matrices=False)
+    found = orthogonal(matrix)
+    values = torch.diagonal(u.T @ found @ v.T)
+    assert values.min() > 0.6
+    assert values.max() < 1.3
+    torch.testing.assert_close(u @ torch.diag(values) @ v, found, rtol=1e-3, atol=1e-4)
+
+
+def test_muon_moves_the_matrices_of_the_blocks_and_nothing_else() -> None:
+    """One step from zero moments: a matrix moves by rate · √(rows/columns) · UVᵀ of its gradient, the rest by Adam."""
+    settings = OptimiserSettings(rate=0.01, muon=0.1, warmup=0, cosine=False, weight_decay=0.0, clip=0.0)
+    network = DecoderNetwork(data(), SMALL, settings, 10, 0)
+    before = {name: p.detach().clone() for name, p in network.decoder.named_parameters()}
+    gradient = torch.randn(len(network.flat), generator=torch.Generator().manual_seed(0))
+    network.update(gradient.clone())
+    end = 0
+    for name, p in network.decoder.named_parameters():
+        g, end = gradient[end : end + p.numel()].view_as(p), end + p.numel()
+        moved = before[name] - p.detach()
+        if p.ndim == 2 and name.startswith("blocks."):
+            expected = 0.1 * max(1.0, p.shape[0] / p.shape[1]) ** 0.5 * orthogonal(g)
+        else:
+            expected = 0.01 * g.sign()
+        torch.testing.assert_close(moved, expected, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["adamw", "radam"])
 def test_the_optimisers_are_those_of_pytorch(name: str) -> None:
     decay = 0.01 if name == "adamw" else 0.0
-    settings = OptimiserSettings(name, 0.01, warmup=0, cosine=False, weight_decay=decay, clip=0.0)
+    settings = OptimiserSettings(name, 0.01, warmup=0, cosine=False, weight_decay=decay, clip=0.0, muon=0.0)
     network = DecoderNetwork(data(), SMALL, settings, 10, 0)
     theirs = torch.nn.Parameter(network.flat.clone())
     kind = torch.optim.AdamW if name == "adamw" else torch.optim.RAdam
@@ -256,10 +298,10 @@ def test_the_optimisers_are_those_of_pytorch(name: str) -> None:
 
 
 def test_the_rate_rises_then_falls_and_long_gradients_are_cut() -> None:
-    network = DecoderNetwork(data(), SMALL, OptimiserSettings(rate=1.0, warmup=10, clip=1.0), 100, 0)
+    network = DecoderNetwork(data(), SMALL, OptimiserSettings(warmup=10, clip=1.0), 100, 0)
     rates = []
     for network.steps in (1, 10, 50, 100):
-        rates.append(network.rate())
+        rates.append(network.slowness())
     assert rates == pytest.approx([0.1, 0.976, 0.5, 0.0], abs=1e-3)
     network.steps = 0
     network.update(torch.full_like(network.flat, 3.0))

@@ -48,6 +48,16 @@ def test_training_stops_when_the_training_set_is_certified() -> None:
     assert (report.step, report.best) == (2 * BLOCK, 1.0)
 
 
+def test_training_can_go_on_to_its_end_and_look_at_a_part_on_the_way() -> None:
+    network, sizes = Scripted([0.5, 1.0, 0.9]), []
+    evaluate = network.evaluate
+    network.evaluate = lambda dataset: (sizes.append(len(dataset)), evaluate(dataset))[1]  # type: ignore[method-assign]
+    traces = Dataset.of([Trace(("a",), (True,))] * 5)
+    report = train(network, traces, TrainingSettings(3 * BLOCK, 2, BLOCK, validation=2, certify=False))
+    assert sizes == [2, 2, 2, 5]
+    assert (report.step, report.best, report.best_step) == (3 * BLOCK, 1.0, 2 * BLOCK)
+
+
 def test_batches_depend_on_seed_and_step_alone() -> None:
     settings = TrainingSettings(3 * BLOCK, 4, BLOCK, seed=5)
     block = draw_batches(100, settings, BLOCK)

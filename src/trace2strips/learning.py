@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from trace2strips.networks.decoder import Decoder
 
 NETWORKS = ("strips", *VARIANTS)
+VALIDATION = 5_000  # training traces on which a decoder is looked at while it trains
 PROBED = 5_000  # training traces whose states are probed: a few hundred transitions of each action
 LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer
 
@@ -124,7 +125,8 @@ DECODER_PRESETS: dict[str, DecoderPreset] = {
     "fast": DecoderPreset(6_000, (64, 64), 1_000, DecoderSettings(), OptimiserSettings()),
     "paper": DecoderPreset(
         500_000, (16, 64), 20_000, DecoderSettings(embedding_std=1.0),
-        OptimiserSettings("radam", 5e-5, warmup=0, cosine=False, weight_decay=0.0, clip=0.0, alpha=0.999, gamma=1.0),
+        OptimiserSettings("radam", 5e-5, warmup=0, cosine=False, weight_decay=0.0, clip=0.0, alpha=0.999, gamma=1.0,
+                          muon=0.0, tested=1.0),
     ),
 }  # fmt: skip
 
@@ -306,7 +308,8 @@ def learn_decoder(
         if watch:
             watch(stage, report)
 
-    plan = TrainingSettings(steps, batch, preset.validate_every, settings.seed)
+    # A network that has just learned the training set does not yet hold on longer traces: it goes on to the end.
+    plan = TrainingSettings(steps, batch, preset.validate_every, settings.seed, VALIDATION, certify=False)
     report = train(network, dataset, plan, checkpoint, lambda r: tell("training", r))
     accuracy = report.best if steps else network.evaluate(dataset)
     trained = time.perf_counter() - clock + report.carried

@@ -59,18 +59,25 @@ class Batch:
 
 
 def make_batch(
-    dataset: Dataset, chosen: Int64[np.ndarray, " traces"], masked: Bool[np.ndarray, " positions"] | None = None
+    dataset: Dataset,
+    chosen: Int64[np.ndarray, " traces"],
+    masked: Bool[np.ndarray, " positions"] | None = None,
+    kept: Bool[np.ndarray, " places"] | None = None,
 ) -> Batch:
-    """Some traces of a dataset. Actions that are `masked` are no keys; without it, those labelled inapplicable."""
+    """Some traces of a dataset. Actions that are `masked` are no keys; without it, those labelled inapplicable.
+
+    Of the `test-p`, which nobody attends to, only those `kept` are there, if that is said of the chosen traces' places.
+    """
     masked = dataset.inapplicable if masked is None else masked
-    arrays = batch_kernel(dataset.tokens, masked, dataset.offsets, chosen, dataset.vocabulary.kinds)
+    kept = np.empty(0, dtype=bool) if kept is None else kept
+    arrays = batch_kernel(dataset.tokens, masked, dataset.offsets, chosen, dataset.vocabulary.kinds, kept)
     tokens, positions, keys, visible, query_offsets, key_offsets = arrays
     return Batch(tokens, positions, keys, Packing(query_offsets, key_offsets, visible))
 
 
 @compiled(vector=True)
-def batch_kernel(tokens, masked, offsets, chosen, kinds):  # type: ignore[no-untyped-def]
-    total = 0
+def batch_kernel(tokens, masked, offsets, chosen, kinds, kept):  # type: ignore[no-untyped-def]
+    total, place = 0, 0
     for t in chosen:
         total += offsets[t + 1] - offsets[t]
     out_tokens, positions = np.empty(total, np.int64), np.empty(total, np.int64)
@@ -82,6 +89,9 @@ def batch_kernel(tokens, masked, offsets, chosen, kinds):  # type: ignore[no-unt
         for i in range(offsets[t], offsets[t + 1]):
             token = tokens[i]
             kind = kinds[token]
+            place += 1
+            if kind == TEST_ATOM and len(kept) and not kept[place - 1]:
+                continue
             out_tokens[at], positions[at], visible[at] = token, position, found - key_offsets[n]
             if kind != TEST_ATOM:
                 position += 1
@@ -90,7 +100,7 @@ def batch_kernel(tokens, masked, offsets, chosen, kinds):  # type: ignore[no-unt
                     found += 1
             at += 1
         query_offsets[n + 1], key_offsets[n + 1] = at, found
-    return out_tokens, positions, keys[:found].copy(), visible, query_offsets, key_offsets
+    return out_tokens[:at], positions[:at], keys[:found].copy(), visible[:at], query_offsets, key_offsets
 
 
 # --- the network -----------------------------------------------------------------------------------------------------

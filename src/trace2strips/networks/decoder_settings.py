@@ -32,13 +32,19 @@ class DecoderSettings:
 
 @dataclass(frozen=True)
 class OptimiserSettings:
-    """AdamW or RAdam; the rate rises over the warm-up and falls to 0 along a cosine, or stays."""
+    """AdamW or RAdam; the rate rises over the warm-up and falls to 0 along a cosine, or stays.
+
+    `muon` is the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest. `tested` is the share
+    of the `test-p` of a trace that a step looks at.
+    """
 
     optimiser: str = "adamw"
-    rate: float = 4e-3
+    rate: float = 1e-2
     warmup: int = 100
     cosine: bool = True
     weight_decay: float = 0.01
     clip: float = 1.0  # longest gradient; 0: any
     alpha: float = 0.5
     gamma: float = 1.0
+    muon: float = 0.02
+    tested: float = 0.25

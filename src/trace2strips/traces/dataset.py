@@ -88,6 +88,13 @@ class Dataset:
     def __iter__(self) -> Iterator[Trace]:
         return (self[i] for i in range(len(self)))
 
+    def first(self, traces: int) -> Dataset:
+        """The first so many traces; the same arrays, shorter."""
+        offsets = self.offsets[: traces + 1]
+        end = int(offsets[-1])
+        tokens, inapplicable = self.tokens[:end], self.inapplicable[:end]
+        return replace(self, tokens=tokens, inapplicable=inapplicable, offsets=offsets, lines=self.lines[:traces])
+
     def with_start(self) -> Dataset:
         """The same traces; those that say nothing of their initial state start in one that is named `start`.
 
