@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -72,13 +73,17 @@ def reproduce(
     if any(run.network != "strips" for run in left):
         need_torch()
     check_folders(results, runs, datasets)
-    executor = LocalExecutor(runs, datasets) if ray is None else cluster(ray, runs, datasets)
-    cache = None if keep_datasets else DatasetCache(datasets)
+    executor = LocalExecutor(runs, datasets) if ray is None else cluster(ray, runs)
+    cache = None if keep_datasets or ray else DatasetCache(datasets)
     display = Display(plain_console(), wanted, rows, quiet)
     seconds = None if limit_minutes is None else 60 * limit_minutes
-    with display.shown():
-        for run, outcome in execute_missing(wanted, results, executor, display.tell, cache, seconds):
-            display.finish(run, outcome)
+    try:
+        with display.shown():
+            for run, outcome in execute_missing(wanted, results, executor, display.tell, cache, seconds):
+                display.finish(run, outcome)
+    except KeyboardInterrupt:
+        display.sum_up()
+        raise typer.Exit(130) from None
     display.sum_up()
     if display.failures:
         raise typer.Exit(1)
@@ -124,12 +129,11 @@ def check_folders(results: Path, *folders: Path) -> None:
     check_writable(results, force=True)
 
 
-def cluster(address: str, runs: Path, datasets: Path) -> Executor:
-    if find_spec("trace2strips.experiments.cluster") is None:
+def cluster(address: str, runs: Path) -> Executor:
+    name = "trace2strips.experiments.cluster"
+    if find_spec(name) is None:
         raise UserError("this version cannot run on a cluster", hint="leave out --ray")
-    from trace2strips.experiments.cluster import RayExecutor  # type: ignore[import-not-found]
-
-    executor: Executor = RayExecutor(address, runs, datasets)
+    executor: Executor = import_module(name).RayExecutor(address, runs)
     return executor
 
 
@@ -198,9 +202,10 @@ class Display:
         return f"{done} done{failed}, {len(self.left)} left, {duration(self.time_to_go())} to go"
 
     def time_to_go(self) -> float:
-        """A run that takes longer than was thought counts as nearly done."""
+        """A run that takes longer than was thought counts as nearly done; as many go on at once as do now."""
         now = time.monotonic()
-        return sum(max(0.0, estimate(run, self.rows).seconds - now + self.begun.get(run, now)) for run in self.left)
+        needed = (estimate(run, self.rows).seconds - now + self.begun.get(run, now) for run in self.left)
+        return sum(max(0.0, seconds) for seconds in needed) / max(1, len(self.running))
 
     def render(self) -> RenderableType:
         table = Table("running", "stage", box=None)

@@ -28,8 +28,8 @@ class Cost:
 
 
 # where nothing was measured: blocksworld-8b, preset fast, two cores
-STRIPS = Cost(20, 20)
-DECODER = Cost(1_800, 300)
+STRIPS = Cost(20.0, 20.0)
+DECODER = Cost(1_800.0, 300.0)
 RUN_BYTES = {"strips": 500_000, "decoder": 5_000_000}  # of a run's folder
 SAMPLED = 256  # traces from which the size of a dataset is told
 

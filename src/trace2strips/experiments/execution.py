@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.results import Row, append_result, read_results
@@ -29,6 +29,7 @@ class Failure:
 Tell = Callable[[Run, str, Report], None]  # where a run stands: its stage, and in training the step
 
 
+@runtime_checkable  # for the check of types in tests
 class Executor(Protocol):
     def __call__(self, runs: Iterable[Run], tell: Tell) -> Iterator[tuple[Run, Row | Failure]]: ...
 

@@ -24,7 +24,7 @@ from trace2strips.experiments.runs import Run
 from trace2strips.planners.parenthood import die_with_parent
 from trace2strips.training import Report
 
-PATIENCE = 10  # seconds: the process before may have been killed just now
+PATIENCE = 3  # seconds: the process before may have been killed just now
 
 
 def main() -> None:
