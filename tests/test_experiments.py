@@ -18,6 +18,7 @@ from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
 from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of
 from trace2strips.experiments.execution import Failure, Tell, execute_missing
 from trace2strips.experiments.results import Row, append_result, run_of
+from trace2strips.experiments.runs import arranged
 from trace2strips.learning import open_run
 from trace2strips.traces import SampleSettings, sample
 from trace2strips.training import Report
@@ -44,7 +45,12 @@ def test_runs_asked_for() -> None:
     assert few == [Run("ferry-5c"), Run("ferry-5c", seed=7)]
     assert planned("main", ["blocksworld:3"], ["strips"], ["atoms"], [0]) == [Run("blocksworld:3")]
     assert planned("baselines", ["ferry-5c"]) == []
-    assert [run.seed for run in planned("main")] == sorted(run.seed for run in planned("main"))
+
+
+def test_runs_on_the_same_traces_follow_each_other() -> None:
+    a, b = Run("ferry-5c"), Run("ferry-8c")
+    later = replace(a, seed=1)
+    assert arranged([later, a, b, replace(a, heads=40), a]) == [a, replace(a, heads=40), b, later]
 
 
 # --- datasets --------------------------------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ from trace2strips.commands.terminal import QuietOption, plain_console
 from trace2strips.domains import get_domain
 from trace2strips.errors import UserError, shorten, suggest
 from trace2strips.experiments.datasets import DatasetCache
-from trace2strips.experiments.estimates import dataset_bytes, estimate, run_bytes
+from trace2strips.experiments.estimates import RUN_BYTES, cost, dataset_bytes, estimate
 from trace2strips.experiments.execution import Executor, Failure, execute_missing
 from trace2strips.experiments.local import LocalExecutor
 from trace2strips.experiments.results import Row, read_results
-from trace2strips.experiments.runs import ENCODINGS, EXPERIMENTS, Run, planned
+from trace2strips.experiments.runs import ENCODINGS, EXPERIMENTS, Run, arranged, planned
 from trace2strips.files import check_writable
 from trace2strips.learning import NETWORKS, need_torch
 from trace2strips.training import Report
@@ -58,13 +58,12 @@ def reproduce(
     """
     check_names(experiments, domain or (), network or (), encoding or ())
     names = list(EXPERIMENTS) if "all" in experiments else experiments
-    chosen = [
-        run for name in names for run in planned(name, domain or (), network or (), encoding or (), numbers(seeds))
-    ]
+    asked = (domain or (), network or (), encoding or (), numbers(seeds))
+    chosen = [run for name in names for run in planned(name, *asked)]
     if not chosen:
         raise UserError(f"{' and '.join(names)} has no such run", hint=f"trace2strips reproduce {names[0]} --dry-run")
     changes = {"preset": preset, "traces": traces, "test_traces": test_traces, "max_steps": steps}
-    wanted = list(dict.fromkeys(change(run, changes) for run in chosen))
+    wanted = arranged([change(run, changes) for run in chosen])
     rows = read_results(results)
     if dry_run:
         show_plan(plain_console(), wanted, rows)
@@ -141,15 +140,16 @@ def show_plan(console: Console, wanted: Sequence[Run], rows: dict[Run, Row]) -> 
     table = Table("domain", "encoding", "suffix", "network", "preset", box=None)
     for title in ("traces", "seed", "time"):
         table.add_column(title, justify="right")
-    left = [run for run in wanted if run not in rows]
+    spent = {run: cost(rows[run]).seconds for run in wanted if run in rows}
+    needed = {run: estimate(run, rows).seconds for run in wanted if run not in rows}
     for run in wanted:
-        time_needed = "done" if run in rows else duration(estimate(run, rows).seconds)
-        table.add_row(run.domain, run.encoding, run.suffix, run.network, run.preset, f"{run.traces:,}", f"{run.seed}",
-                      time_needed)  # fmt: skip
+        words = (run.domain, run.encoding, run.suffix, run.network, run.preset, f"{run.traces:,}", f"{run.seed}")
+        table.add_row(*words, "done" if run in spent else duration(needed[run]))
     console.print(table)
-    total = duration(sum(estimate(run, rows).seconds for run in left))
-    console.print(f"{len(wanted) - len(left)} done, {len(left)} left: about {total}")
-    datasets, folders = (f"{count / 1e6:,.0f} MB" for count in (dataset_bytes(left), run_bytes(left)))
+    console.print(f"{len(spent)} done in about {duration(sum(spent.values()))}")
+    console.print(f"{len(needed)} left: about {duration(sum(needed.values()))}")
+    sizes = dataset_bytes(list(needed)), RUN_BYTES * len(needed)
+    datasets, folders = (f"{size / 1e6:,.0f} MB" for size in sizes)
     console.print(f"disk: about {datasets} of datasets at a time, {folders} of runs")
 
 
@@ -170,6 +170,8 @@ class Display:
         self.total = len(wanted)
         self.rows = rows
         self.left = [run for run in wanted if run not in rows]
+        self.seconds: dict[Run, float] = {}
+        self.estimate()
         self.running: dict[Run, tuple[str, Report]] = {}
         self.begun: dict[Run, float] = {}
         self.failures: list[tuple[Run, Failure]] = []
@@ -193,8 +195,12 @@ class Display:
             self.failures.append((run, outcome))
         else:
             self.rows[run] = outcome
+            self.estimate()
         if not self.quiet:
             self.console.print(f"{self.counts()}: {run.name}: {in_short(outcome)}", soft_wrap=True)
+
+    def estimate(self) -> None:
+        self.seconds = {run: estimate(run, self.rows).seconds for run in self.left}
 
     def counts(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
@@ -204,7 +210,7 @@ class Display:
     def time_to_go(self) -> float:
         """A run that takes longer than was thought counts as nearly done; as many go on at once as do now."""
         now = time.monotonic()
-        needed = (estimate(run, self.rows).seconds - now + self.begun.get(run, now) for run in self.left)
+        needed = (self.seconds[run] - now + self.begun.get(run, now) for run in self.left)
         return sum(max(0.0, seconds) for seconds in needed) / max(1, len(self.running))
 
     def render(self) -> RenderableType:

@@ -147,8 +147,8 @@ def planned(
     encodings: Sequence[str] = (),
     seeds: Sequence[int] = (),
 ) -> list[Run]:
-    """The runs of an experiment, or those among them that are asked for; seed by seed, so that a row of each comes
-    first. Seeds may be others than the listed ones. A domain that is none of the ten takes the place of all of them.
+    """The runs of an experiment, or those among them that are asked for, arranged. Seeds may be others than the listed
+    ones. A domain that is none of the ten takes the place of all of them.
     """
     found = []
     for run in EXPERIMENTS[experiment]:
@@ -156,4 +156,11 @@ def planned(
             continue
         names = [name for name in domains if name == run.domain or name not in BENCHMARKS] if domains else [run.domain]
         found += [replace(run, domain=name, seed=seed) for name in names for seed in seeds or [run.seed]]
-    return sorted(dict.fromkeys(found), key=lambda run: run.seed)
+    return arranged(found)
+
+
+def arranged(runs: Sequence[Run]) -> list[Run]:
+    """Each run once; seed by seed, so that a row of each comes first; runs on the same traces one after the other, so
+    that few datasets are needed at a time."""
+    groups = list(dict.fromkeys((run.domain, run.encoding, run.suffix) for run in runs))
+    return sorted(dict.fromkeys(runs), key=lambda run: (run.seed, groups.index((run.domain, run.encoding, run.suffix))))
