@@ -17,6 +17,8 @@ from conftest import figures
 
 from trace2strips.commands.reproduce import change
 from trace2strips.experiments import Run, read_results
+from trace2strips.experiments.execution import Failure
+from trace2strips.experiments.local import LocalExecutor
 
 TINY = ("main", "--domain", "blocksworld:3", "--network", "strips", "--encoding", "atoms",
         "--traces", 300, "--test-traces", 100, "--steps", 1000)  # fmt: skip
@@ -223,3 +225,18 @@ def test_a_live_table_on_a_terminal(tmp_path: Path) -> None:
     assert process.returncode == 0
     for word in ("1 left", "1 running", "learning", "1 of 1 runs are done"):
         assert word in shown.decode()
+
+
+def test_a_process_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[str]] = []
+    start = LocalExecutor.start
+
+    def noted(executor: LocalExecutor, folder: Path) -> subprocess.Popen[str]:
+        started.append(start(executor, folder))
+        return started[-1]
+
+    monkeypatch.setattr(LocalExecutor, "start", noted)
+    run = Run("blocksworld:3", preset="paper", form="attention", traces=300, max_steps=10**8)
+    ((given, outcome),) = LocalExecutor(tmp_path, tmp_path / "datasets")([run], lambda *_: started[0].kill())
+    assert given == run
+    assert outcome == Failure("its process died of SIGKILL, out of memory?", tmp_path / run.name / "output.log")

@@ -39,22 +39,25 @@ class LocalExecutor:
 
     def execute(self, run: Run, tell: Tell) -> Row | Failure:
         folder = self.runs / run.name
-        process = self.start(folder)
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            with suppress(BrokenPipeError):  # it has died already: its exit code says so
-                request = {"run": run.record(), "folder": str(folder), "datasets": str(self.datasets)}
-                process.stdin.write(json.dumps(request))
-                process.stdin.close()
-            for line in process.stdout:
-                message = json.loads(line)
-                tell(run, message["stage"], Report(**message["report"]))
-            process.wait()
-        finally:  # also ctrl-C: what it has done so far is in its folder
-            process.kill()
-            process.wait()
+        with self.start(folder) as process:
+            try:
+                self.follow(process, run, folder, tell)
+            except BaseException:  # also ctrl-C: what it has done so far is in its folder
+                process.kill()
+                raise
         return read_figures(folder) if process.returncode == 0 else failure(process.returncode, folder / LOG)
+
+    def follow(self, process: subprocess.Popen[str], run: Run, folder: Path, tell: Tell) -> None:
+        """Say what to do and pass on what it tells, until it ends."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(BrokenPipeError):  # it has died already: its exit code says so
+            request = {"run": run.record(), "folder": str(folder), "datasets": str(self.datasets)}
+            process.stdin.write(json.dumps(request))
+            process.stdin.close()
+        for line in process.stdout:
+            message = json.loads(line)
+            tell(run, message["stage"], Report(**message["report"]))
 
     def start(self, folder: Path) -> subprocess.Popen[str]:
         try:
