@@ -27,7 +27,7 @@ class Cost:
         return self.learning + self.rest
 
 
-# where no run was measured: blocksworld-8b, preset fast, two cores; a decoder's is told from its first 200 steps
+# where no run of the kind was measured: blocksworld-8b, preset fast, two cores; the decoders' is a guess
 STRIPS = Cost(20.0, 20.0)
 DECODER = Cost(900.0, 300.0)
 RUN_BYTES = 600_000  # of a run's folder
