@@ -2,7 +2,7 @@
 
     python benchmarks/equivalence.py [--out results/equivalence.json] [--domain D ...] [--encoding E ...] [--seeds 0]
 
-10^5 training traces (D=50; maze-7x7 200), preset fast, factored form, as in benchmarks/learning.py. The models are
+10^5 training traces (D=50; maze-7x7 200), preset fast, factored form, as in the experiment `main`. The models are
 compared from 10^5 generated initial states (encoding atoms), or from the named ones, over actions and the final values
 that traces tell (test-p). Where invariants settle it before the product is exhausted, the search goes on by itself to
 MAX_PAIRS pairs, to see the same another way. Rows that the file has already are kept.
@@ -17,10 +17,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from measuring import commit, write_results
+from measuring import write_results
 
 from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.equivalence import EXHAUSTED, compare, find_starts, with_final_values
+from trace2strips.experiments.performing import commit
 from trace2strips.learning import LearnSettings, learn
 from trace2strips.sources import Source
 from trace2strips.traces import SampleSettings, sample

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from trace2strips.experiments.performing import commit, machine
 from trace2strips.files import writing_text
 
 
@@ -35,13 +33,6 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
     return statistics.median(times)
 
 
-def commit() -> str:
-    """The commit that was measured; '-dirty' where the work tree differs from it."""
-    folder = Path(__file__).parent
-    words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
-
-
 def write_results(
     out: Path | None, command: str, settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> None:
@@ -52,7 +43,7 @@ def write_results(
         "command": command,
         "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.machine()},
+        "machine": machine(),
         "settings": dict(settings),
         "rows": list(rows),
     }

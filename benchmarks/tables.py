@@ -15,6 +15,7 @@ from statistics import mean
 from typing import Any
 
 from trace2strips.domains import BENCHMARKS, get_domain
+from trace2strips.experiments import EXPERIMENTS, read_results
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -30,9 +31,9 @@ def load(name: str) -> dict[str, Any]:
 
 
 def runs(experiment: str) -> Rows:
-    path = ROOT / "results" / "runs.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [row for row in rows if row["experiment"] == experiment]
+    """The rows of the STRIPS Transformer, in the order of the experiment's list."""
+    measured = read_results(ROOT / "results" / "runs.jsonl")
+    return [measured[run] for run in EXPERIMENTS[experiment] if run in measured and run.network == "strips"]
 
 
 def table(header: list[str], rows: list[list[str]], left: int = 1) -> str:
@@ -197,7 +198,7 @@ def untrained() -> str:
 def paper_preset() -> str:
     paper = load("paper.json")["main"]
     lines = []
-    measured = runs("paper")
+    measured = runs("paper-preset")
     for row in measured:
         theirs = paper[row["domain"]]["STRIPS atoms"]
         lines.append([

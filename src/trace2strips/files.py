@@ -5,6 +5,7 @@ Imports `errors` only.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import os
@@ -13,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from trace2strips.errors import FileError
 
@@ -138,3 +140,13 @@ def writing_text(path: Path, force: bool = False) -> Iterator[io.TextIOBase]:
         text.detach()
         if packed:
             packed.close()
+
+
+@contextmanager
+def locked(stream: IO[bytes]) -> Iterator[None]:
+    """Hold the lock of an open file; others wait. The system lets go of it when the process ends, however it ends."""
+    fcntl.flock(stream, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(stream, fcntl.LOCK_UN)

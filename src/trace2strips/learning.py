@@ -474,11 +474,10 @@ def open_run(folder: Path, dataset: Dataset, settings: LearnSettings, force: boo
 
     With `force` a run of ours is done anew; its old results are kept in `previous` until the new ones are there.
     """
-    ours = {"trace2strips": "run", "settings": asdict(settings), "data": fingerprint(dataset)}
-    path = folder / "settings.json"
+    ours = run_settings(dataset, settings)
     if folder.exists() and not folder.is_dir():
         raise FileError("is a file, not a folder", file=folder, hint="name another folder")
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and any(path.suffix not in BEFORE for path in folder.iterdir()):
         theirs = read_settings(folder)
         if theirs is None:
             raise FileError("is not empty and no run of trace2strips", file=folder, hint="name another folder")
@@ -495,12 +494,17 @@ def open_run(folder: Path, dataset: Dataset, settings: LearnSettings, force: boo
             for name in ("settings.json", *RESULT_FILES):
                 if (folder / name).exists():
                     (folder / name).replace(folder / PREVIOUS / name)
-        for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*"):
+        for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*", ".*.part"):
             for old in folder.glob(pattern):
                 old.unlink()
     except OSError as error:
         raise FileError(error.strerror or str(error), file=folder) from None
-    write_json(path, ours)
+    write_json(folder / "settings.json", ours)
+
+
+def run_settings(dataset: Dataset, settings: LearnSettings) -> dict[str, Any]:
+    """What settings.json says of a run: what tells whether a folder holds this one."""
+    return {"trace2strips": "run", "settings": asdict(settings), "data": fingerprint(dataset)}
 
 
 def read_settings(folder: Path) -> dict[str, Any] | None:
@@ -512,6 +516,7 @@ def read_settings(folder: Path) -> dict[str, Any] | None:
         return None
 
 
+BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
 PREVIOUS = "previous"  # the results of the run before, while it is done anew
 RESULT_FILES = ("metrics.json", "model.json", "model.pddl", "weights.safetensors", "log.jsonl")
 

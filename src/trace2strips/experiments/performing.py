@@ -33,6 +33,8 @@ from trace2strips.learning import (
     load_run,
     measure,
     open_run,
+    read_settings,
+    run_settings,
     save_run,
     write_json,
 )
@@ -53,40 +55,54 @@ Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sam
 def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watcher | None = None) -> dict[str, Any]:
     """The row of a run. What is in the folder already is not done again."""
     if (folder / FIGURES).exists():
-        row: dict[str, Any] = json.loads((folder / FIGURES).read_text())
-        return row
+        return read_figures(folder)
     sampler = sampler or sample_anew
-    domain, clock = get_domain(run.domain), Clock()
+    clock = Clock(watch)
+    clock.enter("sampling")
+    domain = get_domain(run.domain)
     train = sampler(domain, run.training_set, None)
     noisy = flip(train, run.noise, run.seed) if run.noise else train
-    clock.lap("sampling")
+    clock.enter("learning")
     learned = learn_or_load(run, noisy, folder, watch)
-    clock.lap("learning")
+    clock.enter("sampling")
     test = sampler(domain, run.test_set, train)
-    clock.lap("sampling")
+    clock.enter("testing")
     learned.metrics.update(measure(learned, test))
-    clock.lap("testing")
     row = {**run.record(), **figures_of(learned), **hidden_counts(domain, train)}
     if run.noise:
         row["clean_train_accuracy"] = learned.accuracy(train)
     if run.suffix != "none":  # else no goal can be said
+        clock.enter("planning")
         row |= plan(learned.world, domain, run.encoding)
-        clock.lap("planning")
     if not learned.network_only:
+        clock.enter("comparing")
         row |= compare_with_hidden(learned, domain, run.seed)
-        clock.lap("comparing")
-    if learned.weights is not None:
+    if learned.weights is not None and not learned.network_only:
+        row |= differences(domain, learned.world)
+    if has_curve(run):
+        clock.enter("long traces")
+        row |= against_length(learned, sampler(domain, curve_set(run), train))
         if not learned.network_only:
-            row |= differences(domain, learned.world)
-        if run.domain in LARGE and run.encoding == "atoms":
-            row |= against_length(learned, sampler(domain, replace(CURVE, suffix=run.suffix, seed=run.seed), train))
-            if not learned.network_only:
-                row |= from_long_traces(learned, domain, test, run.encoding)
-            clock.lap("long traces")
-    row |= {"seconds": clock.laps, "machine": machine(), "commit": commit(), "version": __version__}
+            row |= from_long_traces(learned, domain, test, run.encoding)
+    row |= {"seconds": clock.stop(), "machine": machine(), "commit": commit(), "version": __version__}
     row["date"] = datetime.now(UTC).date().isoformat()
     write_json(folder / FIGURES, row)
+    return read_figures(folder)
+
+
+def read_figures(folder: Path) -> dict[str, Any]:
+    """The row of a finished run."""
+    row: dict[str, Any] = json.loads((folder / FIGURES).read_text())
     return row
+
+
+def has_curve(run: Run) -> bool:
+    """Decoders are measured against length too, and on long traces, where the paper does."""
+    return run.network != "strips" and run.domain in LARGE and run.encoding == "atoms"
+
+
+def curve_set(run: Run) -> SampleSettings:
+    return replace(CURVE, suffix=run.suffix, seed=run.seed)
 
 
 def sample_anew(domain: Domain, settings: SampleSettings, like: Dataset | None) -> Dataset:
@@ -94,16 +110,26 @@ def sample_anew(domain: Domain, settings: SampleSettings, like: Dataset | None) 
 
 
 class Clock:
-    """Seconds by what they were spent on."""
+    """Seconds by what they were spent on; who watches is told when the next thing begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watcher | None = None) -> None:
+        self.watch = watch
         self.laps: dict[str, float] = {}
-        self.since = time.perf_counter()
+        self.stage: str | None = None
+        self.since = 0.0
 
-    def lap(self, name: str) -> None:
+    def enter(self, stage: str) -> None:
+        self.stop()
+        self.stage = stage
+        if self.watch:
+            self.watch(stage, Report())
+
+    def stop(self) -> dict[str, float]:
         now = time.perf_counter()
-        self.laps[name] = round(self.laps.get(name, 0.0) + now - self.since, 3)
-        self.since = now
+        if self.stage is not None:
+            self.laps[self.stage] = round(self.laps.get(self.stage, 0.0) + now - self.since, 3)
+        self.stage, self.since = None, now
+        return self.laps
 
 
 def flip(dataset: Dataset, share: float, seed: int) -> Dataset:
@@ -114,10 +140,14 @@ def flip(dataset: Dataset, share: float, seed: int) -> Dataset:
 
 
 def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None) -> LearnedModel:
-    """Learn in the folder, which keeps log and checkpoints; a model that is there already is taken."""
-    if (folder / "metrics.json").exists():
+    """Learn in the folder, which keeps log and checkpoints. A model that was learned there from these very traces is
+    taken; what an older version left there from others is done anew.
+    """
+    begun = read_settings(folder)
+    stale = begun is not None and begun != run_settings(train, run.learn_settings)
+    if not stale and (folder / "metrics.json").exists():
         return load_run(folder)
-    open_run(folder, train, run.learn_settings)
+    open_run(folder, train, run.learn_settings, force=stale)
     log = RunLog(folder)
 
     def tell(stage: str, report: Report) -> None:
@@ -204,8 +234,13 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The commit that was measured, '-dirty' where the work tree differs from it; None outside a repository of ours."""
-    folder = Path(__file__).parent
-    words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    found = subprocess.run(words, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or None
+    """The commit that was measured, '-dirty' where the package differs from it (results may: runs are added to them);
+    None outside a repository."""
+
+    def git(*words: str) -> str:
+        package = Path(__file__).parent.parent
+        found = subprocess.run(["git", "-C", package, *words], capture_output=True, text=True, check=False)
+        return found.stdout.strip()
+
+    name = git("rev-parse", "--short=12", "HEAD")
+    return name + ("-dirty" if git("status", "--porcelain", "--", ".") else "") or None

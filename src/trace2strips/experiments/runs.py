@@ -15,7 +15,7 @@ values in the attention form).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from trace2strips.domains import BENCHMARKS
@@ -147,14 +147,20 @@ def planned(
     encodings: Sequence[str] = (),
     seeds: Sequence[int] = (),
 ) -> list[Run]:
-    """The runs of an experiment, or those among them that are asked for; seed by seed, so that a row of each comes
-    first."""
-    wanted = [
-        run
-        for run in EXPERIMENTS[experiment]
-        if (not domains or run.domain in domains)
-        and (not networks or run.network in networks)
-        and (not encodings or run.encoding in encodings)
-        and (not seeds or run.seed in seeds)
-    ]
-    return sorted(dict.fromkeys(wanted), key=lambda run: run.seed)
+    """The runs of an experiment, or those among them that are asked for, arranged. Seeds may be others than the listed
+    ones. A domain that is none of the ten takes the place of all of them.
+    """
+    found = []
+    for run in EXPERIMENTS[experiment]:
+        if (networks and run.network not in networks) or (encodings and run.encoding not in encodings):
+            continue
+        names = [name for name in domains if name == run.domain or name not in BENCHMARKS] if domains else [run.domain]
+        found += [replace(run, domain=name, seed=seed) for name in names for seed in seeds or [run.seed]]
+    return arranged(found)
+
+
+def arranged(runs: Sequence[Run]) -> list[Run]:
+    """Each run once; seed by seed, so that a row of each comes first; runs on the same traces one after the other, so
+    that few datasets are needed at a time."""
+    groups = list(dict.fromkeys((run.domain, run.encoding, run.suffix) for run in runs))
+    return sorted(dict.fromkeys(runs), key=lambda run: (run.seed, groups.index((run.domain, run.encoding, run.suffix))))

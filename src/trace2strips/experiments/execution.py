@@ -1,0 +1,59 @@
+"""Doing what is missing: what an executor is, and the loop around it that notes each finished run.
+
+An executor takes runs, does them wherever it likes and gives each back with its row, or with why there is none. It
+takes the next run when it can begin with it, so that the loop can stop giving out runs at any time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from trace2strips.experiments.datasets import DatasetCache
+from trace2strips.experiments.results import Row, append_result, read_results
+from trace2strips.experiments.runs import Run
+from trace2strips.training import Report
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run without a row: why, and where more is said."""
+
+    message: str
+    log: Path | None = None
+
+
+Tell = Callable[[Run, str, Report], None]  # where a run stands: its stage, and in training the step
+
+
+@runtime_checkable  # for the check of types in tests
+class Executor(Protocol):
+    def __call__(self, runs: Iterable[Run], tell: Tell) -> Iterator[tuple[Run, Row | Failure]]: ...
+
+
+def execute_missing(
+    runs: Sequence[Run],
+    results: Path,
+    executor: Executor,
+    tell: Tell,
+    cache: DatasetCache | None = None,
+    seconds: float | None = None,
+) -> Iterator[tuple[Run, Row | Failure]]:
+    """Do the runs that the file of results does not have; each row is in the file before it is given on.
+
+    After `seconds` no further run is begun. With a cache, datasets that no run needs any more are removed from it.
+    """
+    done = read_results(results)
+    left = [run for run in runs if run not in done]
+    end = None if seconds is None else time.monotonic() + seconds
+    given = (run for run in tuple(left) if end is None or time.monotonic() < end)
+    for run, outcome in executor(given, tell):
+        if not isinstance(outcome, Failure):
+            append_result(results, outcome)
+            left.remove(run)
+            if cache is not None:
+                cache.discard(run, left)
+        yield run, outcome

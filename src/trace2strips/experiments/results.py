@@ -1,0 +1,82 @@
+"""The file of results: one JSON object a line, one line for each finished run, told apart by the fields of `Run`.
+
+Several processes may add to it at once. A last line that was cut off while it was written counts for nothing and is
+removed by the next one that adds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from trace2strips.errors import FileError, UserError
+from trace2strips.experiments.runs import Run
+from trace2strips.files import check_readable, locked, reading
+
+Row = dict[str, Any]
+KEY = tuple(field.name for field in fields(Run))
+HINT = "repair or remove the line"
+
+
+def run_of(row: Row) -> Run:
+    """The run that a row is of."""
+    return Run(**{name: row[name] for name in KEY})
+
+
+def read_results(path: Path) -> dict[Run, Row]:
+    """Each finished run with its row; nothing where there is no file yet."""
+    if not path.exists():
+        return {}
+    check_readable(path)
+    with reading(path):
+        return parse(path, path.read_bytes())
+
+
+def append_result(path: Path, row: Row) -> bool:
+    """Add a row, unless its run is there already: then False."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as stream, locked(stream):
+            stream.seek(0)
+            found = stream.read()
+            whole = found[: complete(found)]
+            if run_of(row) in parse(path, whole):
+                return False
+            stream.truncate(len(whole))
+            line = json.dumps(row).encode() + b"\n"
+            stream.write(b"\n" + line if whole and not whole.endswith(b"\n") else line)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=path, hint="is the disk full?") from None
+    return True
+
+
+def complete(found: bytes) -> int:
+    """How many bytes to keep: all but a last line without end that is no JSON."""
+    last = found.rfind(b"\n") + 1
+    try:
+        json.loads(found[last:])
+    except ValueError:
+        return last
+    return len(found)
+
+
+def parse(path: Path, found: bytes) -> dict[Run, Row]:
+    rows: dict[Run, Row] = {}
+    lines: dict[Run, int] = {}
+    for number, line in enumerate(found[: complete(found)].splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            run = run_of(row)
+        except (ValueError, KeyError, TypeError, UserError):
+            raise FileError("not the result of a run", file=path, line=number, hint=HINT) from None
+        if run in rows:
+            raise FileError(f"the run of line {lines[run]} again", file=path, line=number, hint="keep one of the two")
+        rows[run], lines[run] = row, number
+    return rows

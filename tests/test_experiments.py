@@ -1,0 +1,288 @@
+"""Runs, their datasets, their results: nothing is done twice, nothing is half there, and the figures are the same."""
+
+import hashlib
+import json
+import multiprocessing
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import figures
+
+from trace2strips.domains import get_domain
+from trace2strips.errors import FileError
+from trace2strips.experiments import EXPERIMENTS, Run, perform, planned, read_results
+from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
+from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of
+from trace2strips.experiments.execution import Failure, Tell, execute_missing
+from trace2strips.experiments.results import Row, append_result, run_of
+from trace2strips.experiments.runs import arranged
+from trace2strips.learning import open_run
+from trace2strips.traces import SampleSettings, sample
+from trace2strips.training import Report
+
+TINY = Run("blocksworld:3", traces=300, test_traces=100, max_steps=500)
+DECODER = replace(TINY, network="sb", suffix="all", max_steps=20)
+
+
+def measured(run: Run, **more: Any) -> Row:
+    return run.record() | {"train_seconds": 10.0, "seconds": {"learning": 12.0, "testing": 3.0}} | more
+
+
+# --- lists of runs ---------------------------------------------------------------------------------------------------
+
+
+def test_experiments_list_each_run_once() -> None:
+    for runs in EXPERIMENTS.values():
+        assert len(set(runs)) == len(runs)
+        assert len({run.name for run in runs}) == len(runs)
+
+
+def test_runs_asked_for() -> None:
+    few = planned("main", ["ferry-5c"], ["strips"], ["atoms"], [0, 7])
+    assert few == [Run("ferry-5c"), Run("ferry-5c", seed=7)]
+    assert planned("main", ["blocksworld:3"], ["strips"], ["atoms"], [0]) == [Run("blocksworld:3")]
+    assert planned("baselines", ["ferry-5c"]) == []
+
+
+def test_runs_on_the_same_traces_follow_each_other() -> None:
+    a, b = Run("ferry-5c"), Run("ferry-8c")
+    later = replace(a, seed=1)
+    assert arranged([later, a, b, replace(a, heads=40), a]) == [a, replace(a, heads=40), b, later]
+
+
+# --- datasets --------------------------------------------------------------------------------------------------------
+
+
+def test_a_dataset_is_sampled_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cache, domain = DatasetCache(tmp_path / "new"), get_domain("blocksworld:3")
+    first = cache(domain, TINY.training_set)
+    (path,) = cache.folder.glob("*.t2s")
+    assert path.name.startswith("blocksworld3-atoms-goal-train-300x50-s0-")
+    assert Path(f"{path}{CHECKSUM}").read_text() == f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+    written = path.stat().st_mtime_ns
+    again = cache(domain, TINY.training_set)
+    assert path.stat().st_mtime_ns == written
+    fresh = sample(domain, TINY.training_set)
+    for dataset in (first, again):
+        assert dataset.tokens.tolist() == fresh.tokens.tolist()
+        assert dataset.inapplicable.tolist() == fresh.inapplicable.tolist()
+        assert dataset.vocabulary == fresh.vocabulary
+    assert capsys.readouterr().err == ""
+
+
+def test_other_settings_are_another_dataset(tmp_path: Path) -> None:
+    cache, domain = DatasetCache(tmp_path), get_domain("blocksworld:3")
+    settings = SampleSettings(50, 10)
+    train = cache(domain, settings)
+    few = cache(domain, SampleSettings(1, 1))  # whose vocabulary has fewer actions
+    test = replace(settings, split="test")
+    for number, (changed, like) in enumerate(
+        [(replace(settings, seed=1), None), (replace(settings, suffix="all"), None), (test, train), (test, few)], 3
+    ):
+        cache(domain, changed, like)
+        assert len(list(tmp_path.glob("*.t2s"))) == number
+    cache(get_domain("blocksworld:2"), settings)
+    assert len(list(tmp_path.glob("*.t2s"))) == 7
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty", "unchecked", "wrong checksum"])
+def test_a_broken_dataset_is_made_anew(tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cache, domain = DatasetCache(tmp_path), get_domain("blocksworld:3")
+    cache(domain, TINY.training_set)
+    (path,) = tmp_path.glob("*.t2s")
+    whole, check = path.read_bytes(), Path(f"{path}{CHECKSUM}")
+    if damage == "unchecked":
+        check.unlink()
+    elif damage == "wrong checksum":
+        check.write_bytes(b"\xff\x00")
+    else:
+        path.write_bytes({"flipped": whole[:-1] + bytes([whole[-1] ^ 1]), "cut": whole[:-9], "empty": b""}[damage])
+    (tmp_path / ".half.part").write_bytes(b"killed while writing")
+    assert cache(domain, TINY.training_set).tokens.tolist() == sample(domain, TINY.training_set).tokens.tolist()
+    assert path.read_bytes() == whole
+    assert "broken dataset, sampled anew" in capsys.readouterr().err
+    assert not list(tmp_path.glob(".*.part"))
+    cache(domain, TINY.training_set)
+    assert capsys.readouterr().err == ""
+
+
+def test_datasets_go_when_no_run_needs_them(tmp_path: Path) -> None:
+    cache, domain = DatasetCache(tmp_path), get_domain("blocksworld:3")
+    runs = [TINY, replace(TINY, traces=200), replace(TINY, seed=10)]
+    for run in runs:
+        train = cache(domain, run.training_set)
+        cache(domain, run.test_set, train)
+    cache.discard(runs[0], runs[1:])
+    kept = sorted(path.name.rsplit("-", 1)[0] for path in tmp_path.glob("*.t2s"))
+    assert kept == [f"blocksworld3-atoms-goal-{rest}" for rest in
+                    ("test-100x200-s0", "test-100x200-s10", "train-200x50-s0", "train-300x50-s10")]  # fmt: skip
+    cache.discard(runs[1], [])
+    cache.discard(runs[2], [])
+    assert not list(tmp_path.glob("*.t2s*"))
+
+
+# --- one run ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("run", [TINY, DECODER, replace(DECODER, suffix="none"), replace(TINY, noise=0.05)],
+                         ids=["strips", "sb", "network only", "noise"])  # fmt: skip
+def test_same_run_same_figures(tmp_path: Path, run: Run) -> None:
+    first, second = (perform(run, tmp_path / name, DatasetCache(tmp_path / name / "..")) for name in ("a", "b"))
+    assert figures(first) == figures(second)
+    assert run_of(first) == run
+    assert perform(run, tmp_path / "a") == first  # from the folder
+
+
+@pytest.mark.parametrize("run", [TINY, DECODER], ids=["strips", "sb"])
+def test_a_run_cut_off_at_any_stage_goes_on(tmp_path: Path, run: Run) -> None:
+    told: list[str] = []
+    undisturbed = perform(run, tmp_path / "whole", watch=lambda stage, _: told.append(stage))
+    assert {"sampling", "learning", "training", "testing", "planning", "comparing"} <= set(told)
+    for stage in dict.fromkeys(told):
+
+        def cut(now: str, _: Report, stage: str = stage) -> None:
+            if now == stage:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            perform(run, tmp_path / "cut", watch=cut)
+    assert figures(perform(run, tmp_path / "cut")) == figures(undisturbed)
+
+
+def test_what_older_code_left_in_the_folder_is_done_anew(tmp_path: Path) -> None:
+    open_run(tmp_path / "run", sample(get_domain("blocksworld:3"), SampleSettings(20, 5)), TINY.learn_settings)
+    assert figures(perform(TINY, tmp_path / "run")) == figures(perform(TINY, tmp_path / "new"))
+
+
+def test_a_run_killed_before_its_first_file_starts(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / ".settings.json.abc.part").write_text("{")
+    (folder / "output.log").write_text("")
+    assert perform(TINY, folder)["traces"] == 300
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_never_twice_in_the_results(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "runs.jsonl"
+    assert read_results(path) == {}
+    assert append_result(path, measured(TINY))
+    assert append_result(path, measured(DECODER))
+    assert not append_result(path, measured(TINY, train_seconds=1.0))
+    assert read_results(path) == {TINY: measured(TINY), DECODER: measured(DECODER)}
+    assert path.read_text() == "".join(json.dumps(measured(run)) + "\n" for run in (TINY, DECODER))
+
+
+def test_a_line_cut_off_is_repaired(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    append_result(path, measured(TINY))
+    line = path.read_text()
+    path.write_text(line + line[:100])
+    assert read_results(path) == {TINY: measured(TINY)}
+    append_result(path, measured(DECODER))
+    assert list(read_results(path)) == [TINY, DECODER]
+    path.write_text(line.rstrip())  # whole, but for its end
+    append_result(path, measured(DECODER))
+    assert list(read_results(path)) == [TINY, DECODER]
+
+
+@pytest.mark.parametrize("broken", ["{", "[]", "7", '{"domain": "ferry-5c"}', json.dumps(measured(TINY, preset="x"))])
+def test_a_broken_line_is_told_with_its_place(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / "runs.jsonl"
+    before = f"{json.dumps(measured(TINY))}\n{broken}\n{json.dumps(measured(DECODER))}\n"
+    path.write_text(before)
+    for work in (lambda: read_results(path), lambda: append_result(path, measured(replace(TINY, seed=1)))):
+        with pytest.raises(FileError, match="not the result of a run") as caught:
+            work()
+        assert (caught.value.file, caught.value.line) == (str(path), 2)
+    assert path.read_text() == before
+
+
+def test_two_rows_of_one_run_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.write_text(f"{json.dumps(measured(TINY))}\n" * 2)
+    with pytest.raises(FileError, match=r"runs\.jsonl:2: the run of line 1 again"):
+        read_results(path)
+
+
+def append_many(path: Path, seeds: range) -> None:
+    for seed in seeds:
+        append_result(path, measured(replace(TINY, seed=seed), padding="x" * 5_000))
+
+
+def test_two_processes_may_append(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=append_many, args=(path, seeds)) for seeds in (range(40), range(20, 60))]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert sorted(run.seed for run in read_results(path)) == list(range(60))
+
+
+# --- the loop --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_missing_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    wanted = [replace(TINY, seed=seed) for seed in range(4)]
+    append_result(path, measured(wanted[1]))
+    noted: list[int] = []
+    told: list[int] = []
+
+    def tell(run: Run, _stage: str, _report: Report) -> None:
+        told.append(run.seed)
+
+    def executor(runs: Iterable[Run], tell: Tell) -> Iterator[tuple[Run, Row | Failure]]:
+        for run in runs:
+            tell(run, "learning", Report())
+            noted.append(len(read_results(path)))
+            yield run, Failure("too bad") if run.seed == 2 else measured(run)
+
+    outcomes = list(execute_missing(wanted, path, executor, tell))
+    assert [(run.seed, isinstance(outcome, Failure)) for run, outcome in outcomes] == [
+        (0, False),
+        (2, True),
+        (3, False),
+    ]
+    assert noted == [1, 2, 2]  # a row is in the file before the next run begins
+    assert list(execute_missing(wanted, path, executor, tell, seconds=0.0)) == []
+    assert [run.seed for run, _ in execute_missing(wanted, path, executor, tell)] == [2]
+    assert told == [0, 2, 3, 2]
+
+
+# --- estimates -------------------------------------------------------------------------------------------------------
+
+
+def test_time_is_taken_from_the_run_most_alike() -> None:
+    large, small = Run("ferry-8c"), Run("ferry-5c")
+    rows = {large: measured(large), small: measured(small, seconds={"learning": 100.0, "testing": 1.0})}
+    assert cost(rows[large]) == Cost(12.0, 3.0)
+    assert cost(measured(large, train_seconds=500.0)) == Cost(500.0, 3.0)  # cut off and resumed
+    assert estimate(replace(small, seed=2), rows) == Cost(100.0, 1.0)
+    assert estimate(replace(large, test_traces=100_000), rows) == Cost(12.0, 1.5)
+    assert estimate(replace(large, traces=200_000), rows) == Cost(24.0, 3.0)
+    assert estimate(replace(large, max_steps=1_000, traces=50_000), rows) == Cost(6.0, 3.0)
+    assert estimate(Run("maze-5x5"), rows) == Cost(56.0, 2.0)
+    assert estimate(Run("maze-5x5", network="sb", suffix="all"), rows).seconds > 100  # no decoder was measured
+
+
+def test_disk_is_that_of_datasets_needed_at_a_time(tmp_path: Path) -> None:
+    cache = DatasetCache(tmp_path)
+    train = cache(get_domain("blocksworld:3"), replace(TINY.training_set, traces=20_000))
+    (path,) = tmp_path.glob("*.t2s")
+    assert size_of("blocksworld:3", replace(TINY.training_set, traces=20_000)) == pytest.approx(
+        path.stat().st_size, rel=0.1
+    )
+    assert len(train) == 20_000
+    one = sum(size_of(TINY.domain, settings) for settings in samples(TINY))
+    assert dataset_bytes([TINY]) == dataset_bytes([TINY, replace(TINY, seed=0, heads=20)]) == one
+    assert dataset_bytes([TINY, replace(TINY, seed=1)]) == pytest.approx(one, rel=0.2)
+    assert dataset_bytes([]) == 0
