@@ -14,7 +14,7 @@ from rich.text import Text
 from trace2strips.commands.terminal import ForceOption, plain_console
 from trace2strips.errors import FileError, printable
 from trace2strips.files import check_writable, writing_text
-from trace2strips.report import format_markdown, format_page, make_sections, read_results, summary_table
+from trace2strips.report import format_markdown, format_page, load_results, make_sections, summary_table
 
 
 def report(
@@ -25,7 +25,7 @@ def report(
     force: ForceOption = False,
 ) -> None:
     """Tables, plots and one HTML page: our figures beside the paper's, and what is missing."""
-    found = read_results(results)
+    found = load_results(results)
     page, tables = out / "index.html", out / "tables.md"
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -10,9 +10,17 @@
 May import up to `experiments`.
 """
 
-from trace2strips.report.markdown import format_markdown
+from trace2strips.report.markdown import format_markdown, format_table
 from trace2strips.report.page import format_page
-from trace2strips.report.rows import Results, read_results
+from trace2strips.report.rows import Results, load_results
 from trace2strips.report.sections import make_sections, summary_table
 
-__all__ = ["Results", "format_markdown", "format_page", "make_sections", "read_results", "summary_table"]
+__all__ = [
+    "Results",
+    "format_markdown",
+    "format_page",
+    "format_table",
+    "load_results",
+    "make_sections",
+    "summary_table",
+]

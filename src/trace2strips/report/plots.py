@@ -96,7 +96,7 @@ def draw_size(name: str, title: str, lines: Sequence[Line]) -> Plot:
         legend(axes, len(networks))
     shown = " and ".join(NETWORKS[network] for network in networks)
     description = f"{title} by number of training traces: {shown}. The figures are in the table."
-    return Plot(f"size-{name}", f"{title}: mean, dashes are seeds", description, finish())
+    return Plot(f"size-{name}", title, description, finish())
 
 
 def draw_main(results: Results) -> tuple[Plot, ...]:
@@ -165,7 +165,7 @@ def canvas(name: str, size: tuple[float, float]) -> Iterator[tuple[Axes, Callabl
 def adopt(svg: str, name: str) -> str:
     """An `svg` element: sized by the page, in its colours, with names that no other plot has."""
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<(metadata|style).*?</\1>\s*", "", svg, flags=re.DOTALL)  # a style would be the whole page's
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{escape(name)}-", svg)
     for network, colour in COLOURS.items():
         svg = svg.replace(colour, f"var(--{network})")

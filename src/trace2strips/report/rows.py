@@ -25,6 +25,7 @@ NETWORKS = {"strips": "STRIPS", "sb": "SB", "sinusoidal": "Sinusoidal", "rope": 
 ENCODINGS = {"atoms": "atoms", "states:1": "1 state", "states:50": "50 states", "states:100": "100 states"}
 SETTINGS = tuple(item.name for item in fields(Run))
 TOLERANCE = 0.005  # an SB row may be so much below the paper's mean
+NOTE = '{"runs": {"domain": "maze-5x5"}, "note": "why"}'
 ROUNDING = 1e-9  # of sums of floats; far below one trace
 
 # what the paper's tables call a figure, and where it is in a row of ours
@@ -143,7 +144,7 @@ class Results:
     rows: tuple[tuple[Run, Row], ...]
     paper: Mapping[str, Any]
     notes: tuple[tuple[Mapping[str, Any], str], ...] = ()
-    source: str = "results/runs.jsonl"
+    source: str = "runs.jsonl"
 
     @cached_property
     def measured(self) -> dict[Run, Row]:
@@ -236,19 +237,20 @@ def value_of(row: Row, name: str) -> float | None:
     if name in SHARES:
         count, problems = row.get(SHARES[name]), row.get("problems")
         return None if count is None or not problems else count / problems
-    return row.get(FIGURES.get(name, name))
+    found = row.get(FIGURES.get(name, name))
+    return None if found is None else float(found)
 
 
-def read_results(path: Path) -> Results:
+def load_results(path: Path) -> Results:
     """The rows of `path`; `paper.json` and, if it is there, `notes.json` stand beside it."""
     rows = [read_row(text, path, number) for number, text in read_lines(path) if text.strip()]
     if not rows:
-        raise FileError("holds no run", file=path, hint="'trace2strips experiments' writes one row per run")
+        raise FileError("holds no run", file=path, hint="'trace2strips reproduce' writes a row for each run")
     paper = read_json(path.with_name("paper.json"))
     if not isinstance(paper, dict):
         raise FileError("not a JSON object", file=path.with_name("paper.json"), hint="it holds the paper's figures")
     notes = path.with_name("notes.json")
-    return Results(tuple(rows), paper, read_notes(notes) if notes.exists() else (), str(path))
+    return Results(tuple(rows), paper, read_notes(notes) if notes.exists() else (), path.name)
 
 
 def read_json(path: Path) -> Any:
@@ -308,12 +310,14 @@ def fits(value: Any, kind: str) -> bool:
 
 def read_notes(path: Path) -> tuple[tuple[Mapping[str, Any], str], ...]:
     """[{"runs": {setting: value, …}, "note": text}, …]"""
+    found = read_json(path)
+    if not isinstance(found, list):
+        raise FileError("not a list", file=path, hint=f"[{NOTE}, …]")
     notes = []
-    for number, item in enumerate(read_json(path), start=1):
+    for number, item in enumerate(found, start=1):
         whole = isinstance(item, dict) and isinstance(item.get("runs"), dict) and isinstance(item.get("note"), str)
         if not whole:
-            hint = '{"runs": {"domain": "maze-5x5"}, "note": "why"}'
-            raise FileError(f"note {number} is not of the form wanted", file=path, hint=hint)
+            raise FileError(f"note {number} is not of the form wanted", file=path, hint=NOTE)
         for name in sorted(item["runs"].keys() - SETTINGS):
             hint = suggest(name, SETTINGS, "settings")
             raise FileError(f"note {number}: a run has no {name!r}", file=path, hint=hint)

@@ -80,7 +80,7 @@ def difference(value: float | None) -> str:
         return NONE
     if abs(value) < ROUNDING:
         return "0"
-    digits = 3
+    digits = 4
     while not float(text := f"{abs(value):.{digits}f}"):
         digits += 1
     return f"{'+' if value > 0 else '−'}{text}"
