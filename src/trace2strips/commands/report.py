@@ -39,11 +39,9 @@ def report(
         for path, text in texts.items():
             stack.enter_context(writing_text(path, force)).write(text)
     summary = summary_table(found)
-    shown = Table(box=SIMPLE, title="Results beside the paper's", caption=summary.caption)
+    shown = Table(box=SIMPLE, padding=0, title="Results beside the paper's", caption=summary.caption)
     for column in summary.columns:
-        shown.add_column(
-            column.full_title, justify="right" if column.number else "left", no_wrap=not column.number, overflow="fold"
-        )
+        shown.add_column(column.full_title, justify="right" if column.number else "left", no_wrap=not column.number)
     for row in summary.rows:
         shown.add_row(*(Text(printable(cell.text)) for cell in row))
     plain_console().print(shown)

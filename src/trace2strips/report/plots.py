@@ -1,8 +1,8 @@
 """Plots as SVG that stands inside the page: same rows, same bytes; text stays text.
 
 Networks differ in colour (Okabe and Ito's palette, which colour-blind readers can tell apart), in marker and in line
-style. Colours are CSS variables of the page, so that a dark page and paper have their own. Every plot is small
-enough to be read on a phone; the page lays them out side by side.
+style. In the SVG colours are variables of the page, whose style makes them darker or lighter for contrast. Every plot
+is small enough to be read on a phone; the page lays them out side by side.
 
 Imports matplotlib, which is slow: import this module where you draw.
 """
@@ -35,7 +35,7 @@ SMALL, WIDE = (4.4, 3.1), (5.0, 3.0)  # inches
 
 @dataclass(frozen=True)
 class Plot:
-    """`description` is what a screen reader says; `wide` ones take a whole row of the page."""
+    """`description` is what a screen reader says; a wide one is twice as large where there is room."""
 
     name: str
     caption: str
@@ -148,11 +148,13 @@ def legend(axes: Axes, columns: int, length: float = 2.6) -> None:
 @contextmanager
 def canvas(name: str, size: tuple[float, float]) -> Iterator[tuple[Axes, Callable[[], str]]]:
     """Axes to draw on, and the function that gives the SVG when all is drawn."""
-    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 9, "legend.frameon": False,
-                "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": INK,
-                "grid.alpha": 0.15, "grid.linewidth": 0.5, "axes.linewidth": 0.6, "lines.linewidth": 1.6,
-                "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,
-                "ytick.color": INK, "axes.axisbelow": True}  # fmt: skip
+    settings: dict[Any, Any] = {
+        "svg.fonttype": "none", "svg.hashsalt": name, "font.size": 9, "legend.frameon": False,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
+        "grid.alpha": 0.15, "grid.linewidth": 0.5, "axes.linewidth": 0.6, "lines.linewidth": 1.6,
+    }  # fmt: skip
+    inked = ("grid.color", "text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    settings |= dict.fromkeys(inked, INK)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # not the user's own style: same rows, same bytes
         matplotlib.rcParams.update(settings)

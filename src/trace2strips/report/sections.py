@@ -414,10 +414,11 @@ def times(results: Results) -> Section:
         if (network, domain) in groups
     ]
     known = [seconds for row in results.measured.values() if (seconds := run_seconds(row)) is not None]
+    most = duration(max(known, default=None))
     sentences = (
-        f"{len(known):,} runs took {duration(math.fsum(known))} in all, the longest"
-        f" {duration(max(known, default=None))}. Learning is training and what follows it up to the finished model. Of older runs only the time of training"
-        " is known; the other columns are means over the runs that have them.",
+        f"{len(known):,} runs took {duration(math.fsum(known))} in all, the longest {most}.",
+        "Learning is training and what follows it up to the finished model. Of older runs only the time of training is"
+        " known; the other columns are means over the runs that have them.",
         machines(results),
     )
     stages = [Column(title, "mean time") for title in ("training alone", *STAGES, "all")]
