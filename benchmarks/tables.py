@@ -16,6 +16,7 @@ from typing import Any
 
 from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.experiments import EXPERIMENTS, read_results
+from trace2strips.report import format_table, load_results, summary_table
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -285,12 +286,16 @@ def equivalence() -> str:
     return table(header, lines, 4) + f"\n\n(`results/equivalence.json`, commit {commits(record['rows'])}.)"
 
 
+def summary() -> str:
+    return format_table(summary_table(load_results(ROOT / "results" / "runs.jsonl")))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
     "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
     "planners": planners, "world-metrics": world_metrics,
-    "equivalence": equivalence,
+    "equivalence": equivalence, "summary": summary,
 }  # fmt: skip
 
 

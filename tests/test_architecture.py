@@ -31,6 +31,7 @@ ORDER = [
     "sources",
     "equivalence",
     "experiments",
+    "report",
     "demo",
     "commands",
     "cli",

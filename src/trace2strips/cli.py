@@ -21,6 +21,7 @@ from trace2strips import __version__
 from trace2strips.commands.brasp import brasp
 from trace2strips.commands.compare import compare
 from trace2strips.commands.plan import MemoryOption, PlannerOption, SecondsOption, StatesOption, plan
+from trace2strips.commands.report import report
 from trace2strips.commands.reproduce import reproduce
 from trace2strips.commands.terminal import ForceOption, JsonOption, QuietOption, listing, plain_console, progress_bar
 from trace2strips.demo import outcome_table, run_demo
@@ -375,7 +376,7 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
         yield show
 
 
-for command in (plan, compare, brasp, reproduce):
+for command in (plan, compare, brasp, reproduce, report):
     app.command()(command)
 
 

@@ -1,0 +1,325 @@
+"""Measured rows joined with the lists of runs and with the paper.
+
+A run is looked up by all its settings but the number of test traces; of several rows the one with most test traces
+counts. Runs that differ in the seed only are one `Line` of a table, beside one line of the paper.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NoReturn
+
+from trace2strips.domains import BENCHMARKS
+from trace2strips.errors import FileError, UserError, suggest
+from trace2strips.experiments import EXPERIMENTS, Run
+from trace2strips.files import read_lines, read_text
+
+NETWORKS = {"strips": "STRIPS", "sb": "SB", "sinusoidal": "Sinusoidal", "rope": "RoPE"}
+ENCODINGS = {"atoms": "atoms", "states:1": "1 state", "states:50": "50 states", "states:100": "100 states"}
+SETTINGS = tuple(item.name for item in fields(Run))
+TOLERANCE = 0.005  # an SB row may be so much below the paper's mean
+NOTE = '{"runs": {"domain": "maze-5x5"}, "note": "why"}'
+ROUNDING = 1e-9  # of sums of floats; far below one trace
+
+# what the paper's tables call a figure, and where it is in a row of ours
+FIGURES = {
+    "train": "train_accuracy", "test": "test_accuracy",
+    "plan": "plan_accuracy", "plan_short": "plan_accuracy", "plan_long": "long_plan_accuracy",
+    "correct": "plan_accuracy", "mean_length": "plan_mean_length", "max_length": "plan_max_length",
+    "time_s": "plan_seconds", "generated_states": "plan_states",
+}  # fmt: skip
+SHARES = {"inapplicable": "plans_inapplicable", "bad_goal": "plans_bad_goal", "unsolved": "plans_unsolved"}
+NUMBERS = {*FIGURES.values(), *SHARES.values(), "problems", "train_seconds", "train_errors", "test_errors", "atoms",
+           "preconditions", "effects"}  # fmt: skip
+
+PaperFigure = Mapping[str, float]  # mean, best_seed
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a line: ours by seed, that of our best seed, the paper's, and what ours has to reach."""
+
+    values: tuple[float, ...]
+    best: float | None
+    paper: float | None
+    paper_best: float | None
+    bar: float | None
+
+    @property
+    def mean(self) -> float | None:
+        return fmean(self.values) if self.values else None
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.mean is None or self.paper is None else self.mean - self.paper
+
+    @property
+    def gap(self) -> float | None:
+        """How far the mean is below the bar; 0 where it reaches it."""
+        return None if self.mean is None or self.bar is None else max(0.0, self.bar - self.mean)
+
+    @property
+    def missed(self) -> bool:
+        return self.gap is not None and self.gap > ROUNDING
+
+
+@dataclass(frozen=True)
+class Line:
+    """The runs of an experiment that differ in the seed only, the rows that are there, and the paper's figures."""
+
+    experiment: str
+    runs: tuple[Run, ...]
+    rows: tuple[Row, ...]
+    paper: Mapping[str, PaperFigure | None]
+    note: str | None = None
+
+    @property
+    def run(self) -> Run:
+        return self.runs[0]
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.domain}, {encoding_name(self.run.encoding)}"
+
+    @property
+    def best(self) -> Row | None:
+        """The seed with the highest training accuracy, as in the paper; of equal ones the first."""
+        return max(self.rows, key=lambda row: row.get("train_accuracy") or 0.0, default=None)
+
+    @property
+    def missing_seeds(self) -> tuple[int, ...]:
+        there = {row["seed"] for row in self.rows}
+        return tuple(run.seed for run in self.runs if run.seed not in there)
+
+    @property
+    def test_traces(self) -> tuple[int, ...]:
+        return tuple(sorted({row["test_traces"] for row in self.rows}))
+
+    def values(self, name: str) -> tuple[float, ...]:
+        return tuple(value for row in self.rows if (value := value_of(row, name)) is not None)
+
+    @cached_property
+    def length_curve(self) -> dict[int, float]:
+        """Longest of the bin → share of traces that are right, mean over the seeds."""
+        shares: dict[int, list[float]] = defaultdict(list)
+        for row in self.rows:
+            for longest, share, _ in row.get("accuracy_by_length") or []:
+                shares[int(longest)].append(share)
+        return {longest: fmean(values) for longest, values in sorted(shares.items())}
+
+    def figure(self, name: str) -> Figure:
+        paper = self.paper.get(name) or {}
+        mean, best = paper.get("mean"), paper.get("best_seed")
+        bar = {"strips": best, "sb": None if mean is None else mean - TOLERANCE}.get(self.run.network)
+        ours = None if self.best is None else value_of(self.best, name)
+        return Figure(self.values(name), ours, mean, best, bar)
+
+    def missed(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in names if self.figure(name).missed)
+
+    def verdict(self, names: tuple[str, ...]) -> str:
+        """missing, missed or met; "so far" while a seed or a figure is not there; nothing where there is no bar."""
+        figures = [self.figure(name) for name in names]
+        barred = [figure for figure in figures if figure.bar is not None]
+        if not any(figure.values for figure in figures):
+            return "missing"
+        if not barred:
+            return ""
+        whole = all(len(figure.values) == len(self.runs) for figure in barred)
+        return ("missed" if self.missed(names) else "met") + ("" if whole else " so far")
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a report needs: what was measured, what the paper says, and how exceptions are explained."""
+
+    rows: tuple[tuple[Run, Row], ...]
+    paper: Mapping[str, Any]
+    notes: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    source: str = "runs.jsonl"
+
+    @cached_property
+    def measured(self) -> dict[Run, Row]:
+        """The row that counts, by its run without the number of test traces."""
+        found: dict[Run, Row] = {}
+        for run, row in self.rows:
+            key = settings_of(run)
+            if key not in found or weight(row) >= weight(found[key]):
+                found[key] = row
+        return found
+
+    @cached_property
+    def lines(self) -> dict[str, tuple[Line, ...]]:
+        return {name: tuple(self.join(name, runs)) for name, runs in EXPERIMENTS.items()}
+
+    @cached_property
+    def planned(self) -> tuple[Run, ...]:
+        """Every run that some experiment lists, once."""
+        return tuple(dict.fromkeys(settings_of(run) for runs in EXPERIMENTS.values() for run in runs))
+
+    @cached_property
+    def missing(self) -> tuple[Run, ...]:
+        return tuple(run for run in self.planned if run not in self.measured)
+
+    @cached_property
+    def unlisted(self) -> tuple[Run, ...]:
+        """What was measured and belongs to no experiment."""
+        return tuple(run for run in self.measured if run not in set(self.planned))
+
+    def join(self, experiment: str, runs: tuple[Run, ...]) -> list[Line]:
+        groups: dict[Run, list[Run]] = defaultdict(list)
+        for run in runs:
+            groups[replace(run, seed=0)].append(run)
+        return [
+            Line(
+                experiment,
+                tuple(group),
+                tuple(self.measured[key] for run in group if (key := settings_of(run)) in self.measured),
+                self.paper_figures(experiment, first),
+                self.note(group),
+            )
+            for first, group in groups.items()
+        ]
+
+    def of_network(self, experiment: str, network: str) -> list[Line]:
+        """Domain by domain."""
+        lines = [line for line in self.lines[experiment] if line.run.network == network]
+        return sorted(lines, key=lambda line: BENCHMARKS.index(line.run.domain))
+
+    def paper_figures(self, experiment: str, run: Run) -> Mapping[str, PaperFigure | None]:
+        """The paper's line for these runs; empty where it has none."""
+        network = NETWORKS.get(run.network, run.network)
+        label = f"{network} {encoding_name(run.encoding)}"
+        within = {"baselines": ("baselines", run.domain, network), "main": ("main", run.domain, label),
+                  "planning": ("extended_planning", run.domain, label),
+                  "alignment": ("symbolic_alignment", run.domain, label, told_final_values(run))}  # fmt: skip
+        found: Any = self.paper
+        for key in within.get(experiment, ("none",)):
+            found = found.get(key, {})
+        return found
+
+    def note(self, runs: list[Run]) -> str | None:
+        """What is said of the first selection that holds one of the runs."""
+        for selection, text in self.notes:
+            if any(all(getattr(run, key) == value for key, value in selection.items()) for run in runs):
+                return text
+        return None
+
+
+def weight(row: Row) -> tuple[int, int]:
+    """Of two rows of one run the one with more test traces counts, then the one with more figures, then the later."""
+    return row["test_traces"], sum(value is not None for value in row.values())
+
+
+def settings_of(run: Run) -> Run:
+    """What two rows of the same run agree in: all but the number of test traces."""
+    return replace(run, test_traces=Run.test_traces)
+
+
+def encoding_name(encoding: str) -> str:
+    return ENCODINGS.get(encoding, encoding)
+
+
+def told_final_values(run: Run) -> str:
+    return "without_test_p" if run.suffix == "none" else "with_test_p"
+
+
+def value_of(row: Row, name: str) -> float | None:
+    """A figure by the paper's name for it, or by the name of a field of ours; None where the row has none."""
+    if name in SHARES:
+        count, problems = row.get(SHARES[name]), row.get("problems")
+        return None if count is None or not problems else count / problems
+    found = row.get(FIGURES.get(name, name))
+    return None if found is None else float(found)
+
+
+def load_results(path: Path) -> Results:
+    """The rows of `path`; `paper.json` and, if it is there, `notes.json` stand beside it."""
+    rows = [read_row(text, path, number) for number, text in read_lines(path) if text.strip()]
+    if not rows:
+        raise FileError("holds no run", file=path, hint="'trace2strips reproduce' writes a row for each run")
+    paper = read_json(path.with_name("paper.json"))
+    if not isinstance(paper, dict):
+        raise FileError("not a JSON object", file=path.with_name("paper.json"), hint="it holds the paper's figures")
+    notes = path.with_name("notes.json")
+    return Results(tuple(rows), paper, read_notes(notes) if notes.exists() else (), path.name)
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path), parse_constant=refuse)
+    except ValueError as error:
+        raise FileError(f"not JSON: {error}", file=path, line=getattr(error, "lineno", None)) from None
+
+
+def refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def read_row(text: str, path: Path, line: int) -> tuple[Run, Row]:
+    """A row and its run. Settings must all be there; a figure may be absent, but not be anything else."""
+
+    def fail(message: str, hint: str | None = None) -> NoReturn:
+        raise FileError(message, file=path, line=line, hint=hint)
+
+    try:
+        row = json.loads(text, parse_constant=refuse)
+    except ValueError as error:
+        fail(f"not JSON: {error}", "one JSON object a line")
+    if not isinstance(row, dict):
+        fail("not a JSON object", "one JSON object a line")
+    for name in SETTINGS:
+        if name not in row:
+            fail(f"no {name!r}", f"a row holds {', '.join(SETTINGS)}")
+    for item in fields(Run):
+        if not fits(row[item.name], str(item.type)):
+            fail(f"{item.name} is {row[item.name]!r}", f"it should be {item.type}")
+    for name in sorted(NUMBERS & row.keys()):
+        if not fits(row[name], "float | None"):
+            fail(f"{name} is {row[name]!r}", "it should be a number")
+    seconds, curve = row.get("seconds") or {}, row.get("accuracy_by_length") or []
+    if not isinstance(seconds, dict) or not all(fits(value, "float") for value in seconds.values()):
+        fail("seconds is not what each stage took", '"seconds": {"learning": 12.5}')
+    if not isinstance(curve, list) or not all(
+        isinstance(item, list) and len(item) == 3 and all(fits(value, "float") for value in item) for item in curve
+    ):
+        fail("accuracy_by_length is not a list of bins", "[[longest, share right, traces], …]")
+    try:
+        return Run(**{name: row[name] for name in SETTINGS}), row
+    except UserError as error:
+        fail(error.message, error.hint)
+
+
+def fits(value: Any, kind: str) -> bool:
+    """Is a JSON value of the kind that an annotation names: str, int, float, or one of them or None?"""
+    if value is None:
+        return "None" in kind
+    if "str" in kind:
+        return isinstance(value, str)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return number and ("float" in kind or isinstance(value, int))
+
+
+def read_notes(path: Path) -> tuple[tuple[Mapping[str, Any], str], ...]:
+    """[{"runs": {setting: value, …}, "note": text}, …]"""
+    found = read_json(path)
+    if not isinstance(found, list):
+        raise FileError("not a list", file=path, hint=f"[{NOTE}, …]")
+    notes = []
+    for number, item in enumerate(found, start=1):
+        whole = isinstance(item, dict) and isinstance(item.get("runs"), dict) and isinstance(item.get("note"), str)
+        if not whole:
+            raise FileError(f"note {number} is not of the form wanted", file=path, hint=NOTE)
+        for name in sorted(item["runs"].keys() - SETTINGS):
+            hint = suggest(name, SETTINGS, "settings")
+            raise FileError(f"note {number}: a run has no {name!r}", file=path, hint=hint)
+        notes.append((item["runs"], item["note"]))
+    return tuple(notes)

@@ -1,0 +1,474 @@
+"""What the report says, section by section: sentences and tables, from joined rows. The plots are in `plots`."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from trace2strips.domains import BENCHMARKS
+from trace2strips.experiments import EXPERIMENTS, Run
+from trace2strips.report.rows import NETWORKS, Line, Results, Row, encoding_name, settings_of, value_of
+from trace2strips.report.tables import (
+    NONE,
+    Cell,
+    Cells,
+    Column,
+    Columns,
+    Table,
+    accuracy,
+    difference,
+    duration,
+    milliseconds,
+    missing,
+    number,
+    table,
+    told,
+    verdict,
+    with_best,
+    words,
+)
+
+BARRED = {  # what is compared with a bar, by experiment
+    "main": ("train", "test", "plan"),
+    "baselines": ("train", "test", "plan_short", "plan_long"),
+    "alignment": ("train", "test"),
+}
+TITLES = {"train": "train", "test": "test", "plan": "plan", "plan_short": "plan, M_S", "plan_long": "plan, M_L"}
+STAGES = ("sampling", "learning", "testing", "planning", "comparing", "long traces")
+LENGTHS = range(40, 401, 40)
+ORIGIN: Columns = ["seeds", "test traces", "longest run", words("commit")]
+BAR = (
+    "A row of the STRIPS Transformer meets its bar if our mean is at least the paper's best seed, a row of SB if our"
+    " mean is at least the paper's mean − 0.005; in every figure of the row."
+)
+READING = "Mean over the seeds, in brackets the seed with the highest training accuracy; difference of the means."
+
+
+@dataclass(frozen=True)
+class Section:
+    name: str
+    title: str
+    sentences: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+
+
+def make_sections(results: Results) -> tuple[Section, ...]:
+    make = (
+        summary,
+        main,
+        baselines,
+        against_length,
+        alignment,
+        dataset_size,
+        planning,
+        own,
+        exceptions,
+        times,
+        coverage,
+    )
+    return tuple(section(results) for section in make)
+
+
+# ---- summary
+
+
+def summary(results: Results) -> Section:
+    return Section("summary", "Summary", tuple(summary_sentences(results)), (summary_table(results),))
+
+
+def summary_sentences(results: Results) -> Iterator[str]:
+    planned, gone = len(results.planned), len(results.missing)
+    traces = sum(row["test_traces"] for row in results.measured.values())
+    yield (
+        f"The paper's results and our own experiments call for {planned:,} runs; {planned - gone:,} of them are here,"
+        f" {gone:,} are missing. Each run samples traces of a hidden world, learns from them, is tested on longer"
+        f" traces ({traces:,} in all) and plans with what it has learned."
+    )
+    yield summary_of("The STRIPS Transformer", results.of_network("main", "strips"))
+    yield summary_of("The Stick-Breaking Transformer (SB)", results.of_network("main", "sb"))
+    below = list(missed_figures(results))
+    explained = sum(line.note is not None for line, _ in below)
+    yield (
+        f"{len(below)} of the figures that were measured are below their bar; {explained} of them are explained."
+        if below
+        else "No figure that was measured is below its bar."
+    )
+
+
+def summary_of(name: str, lines: Sequence[Line]) -> str:
+    there = [line for line in lines if line.rows]
+    if not there:
+        return f"{name}: none of the {len(lines)} rows of the main results was measured yet."
+    means = []
+    for title, figure in (("training", "train"), ("test", "test"), ("planning", "plan")):
+        ours, paper = both_means(there, figure)
+        means.append(f"{title} {accuracy(ours)} (paper: {told(paper, '{:.3f}')})")
+    return (
+        f"{name}: of the {len(lines)} rows of the main results {len(there)} were measured, and {count_met(there)} of"
+        f" these meet their bar. Mean accuracy over them: {', '.join(means)}."
+    )
+
+
+def key_figures(results: Results) -> Iterator[tuple[str, str]]:
+    """What stands in large type on top of the page."""
+    planned = len(results.planned)
+    yield "runs are here", f"{planned - len(results.missing):,} of {planned:,}"
+    for network in ("strips", "sb"):
+        lines = results.of_network("main", network)
+        yield f"{NETWORKS[network]} rows of the main results meet their bar", f"{count_met(lines)} of {len(lines)}"
+    yield "measured figures are below their bar", f"{len(list(missed_figures(results))):,}"
+
+
+def count_met(lines: Iterable[Line]) -> int:
+    return sum(line.verdict(BARRED[line.experiment]).startswith("met") for line in lines)
+
+
+def both_means(lines: Sequence[Line], name: str) -> tuple[float | None, float | None]:
+    """Ours and the paper's, over the lines that were measured and that the paper has."""
+    figures = [line.figure(name) for line in lines]
+    pairs = [(f.mean, f.paper) for f in figures if f.mean is not None and f.paper is not None]
+    return mean_of(ours for ours, _ in pairs), mean_of(paper for _, paper in pairs)
+
+
+def mean_of(values: Iterable[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return fmean(there) if there else None
+
+
+def summary_table(results: Results) -> Table:
+    """One row per result and network; means over the rows that were measured."""
+    rows = []
+    for experiment, names in BARRED.items():
+        for network in dict.fromkeys(line.run.network for line in results.lines[experiment]):
+            lines = results.of_network(experiment, network)
+            there = [line for line in lines if line.rows]
+            cells: Cells = [f"{experiment}: {NETWORKS[network]}", f"{len(there)}/{len(lines)}"]
+            cells.append(f"{sum(len(line.rows) for line in lines)}/{sum(len(line.runs) for line in lines)}")
+            for name in (*names, "none")[:3]:
+                ours, paper = both_means(there, name)
+                cells.append(NONE if ours is None else f"{accuracy(ours)} ({told(paper, '{:.3f}')})")
+            barred, met = sum(line.verdict(names) != "" for line in there), count_met(there)
+            if barred:
+                cells.append(verdict("met" if met == barred else "missed", f"{met}/{barred}"))
+            else:
+                cells.append(NONE if there else missing())
+            rows.append(cells)
+    caption = (
+        "Our mean accuracy over the rows that were measured, in brackets the paper's over the same rows; rows that meet"
+        " their bar, of those measured that have one."
+    )
+    columns: Columns = [words("result"), "rows", "runs", "train (paper)", "test (paper)", "plan (paper)"]
+    return table("summary-table", caption, [*columns, words("bar met")], rows)
+
+
+# ---- results beside the paper
+
+
+def compared(name: str, caption: str, lines: Sequence[Line], label: Callable[[Line], str]) -> Table:
+    """The bar; ours, the paper's and the difference for every figure; where the row comes from."""
+    names = BARRED[lines[0].experiment]
+    columns: Columns = [words("row"), words("bar")]
+    for title in names:
+        columns += [Column(part, TITLES[title]) for part in ("ours (best)", "paper (best)", "difference")]
+    rows = []
+    for line in lines:
+        cells: Cells = [label(line), verdict(line.verdict(names))]
+        for figure in map(line.figure, names):
+            paper = f"{told(figure.paper)} ({told(figure.paper_best)})" if figure.paper is not None else NONE
+            cells += [ours_or_missing(line, figure.values, with_best(figure.mean, figure.best)), paper]
+            cells.append(Cell(difference(figure.difference), "difference"))
+        rows.append([*cells, *origin(line)])
+    return table(name, f"{caption} {READING}", [*columns, *ORIGIN], rows)
+
+
+def ours_or_missing(line: Line, values: Sequence[float], text: str) -> Cell | str:
+    """A figure of fewer seeds than the row has says so."""
+    if not values:
+        return missing()
+    return text if len(values) == len(line.rows) else f"{text}, {len(values)} of {len(line.rows)} seeds"
+
+
+def origin(line: Line) -> list[str]:
+    traces = ", ".join(f"{count:,}" for count in line.test_traces) or NONE
+    return [f"{len(line.rows)} of {len(line.runs)}", traces, duration(longest(line.rows)), commits(line.rows)]
+
+
+def run_seconds(row: Row) -> float | None:
+    """The whole run; of older rows only training is known."""
+    return float(sum(row["seconds"].values())) if row.get("seconds") else value_of(row, "train_seconds")
+
+
+def longest(rows: Iterable[Row]) -> float | None:
+    return max((seconds for row in rows if (seconds := run_seconds(row)) is not None), default=None)
+
+
+def commits(rows: Iterable[Row]) -> str:
+    return ", ".join(sorted({str(row["commit"])[:7] for row in rows if row.get("commit")})) or NONE
+
+
+def main(results: Results) -> Section:
+    sentences = (
+        "Ten domains, initial states told by atoms or by name (50 or 100 states), 100,000 training traces, 3 seeds.",
+        BAR,
+    )
+    shown = tuple(
+        compared(f"main-{network}", f"{NETWORKS[network]}, main results.", results.of_network("main", network), name_of)
+        for network in ("strips", "sb")
+    )
+    return Section("main", "Main results", sentences, shown)
+
+
+def name_of(line: Line) -> str:
+    return line.name
+
+
+def network_of(line: Line) -> str:
+    return f"{line.run.domain}, {NETWORKS[line.run.network]}"
+
+
+def baselines(results: Results) -> Section:
+    sentences = (
+        "SB beside decoders with sinusoidal and rotary positions, initial states told by atoms. M_S is the model"
+        " extracted from training traces, M_L the one from the longer test traces.",
+        "Only SB has a bar here: that the others fail on long traces is the paper's point.",
+    )
+    lines = sorted(results.lines["baselines"], key=lambda line: BENCHMARKS.index(line.run.domain))
+    shown = compared("baselines-table", "Baselines on the five large domains.", lines, network_of)
+    return Section("baselines", "Baselines", sentences, (shown,))
+
+
+def against_length(results: Results) -> Section:
+    rows = [
+        [network_of(line), *(accuracy(line.length_curve.get(length), 3) for length in LENGTHS), str(len(line.rows))]
+        for line in results.lines["baselines"]
+        if line.length_curve
+    ]
+    sentences = (
+        "Share of traces that are classified without a mistake, by the number of their actions, up to 400. The upright"
+        " line marks the longest traces of training: 50 actions, 200 in maze-7x7.",
+        "Mean over the seeds." if rows else "Not measured yet: no run of a decoder is here.",
+    )
+    caption = "Accuracy by the number of actions, in bins of 20; a column names the longest of its bin."
+    columns: Columns = [words("row"), *map(str, LENGTHS), "seeds"]
+    shown = table("length-table", caption, columns, rows)
+    return Section("length", "Accuracy against length", sentences, (shown,) if rows else ())
+
+
+def alignment(results: Results) -> Section:
+    sentences = (
+        "blocksworld-8b with and without `test-p`, the actions that tell final values of atoms. Without them nothing"
+        " ties the atoms of a network to names.",
+        "The rows of 100 states and atoms with `test-p` are those of the main results.",
+    )
+    lines = results.lines["alignment"]
+    return Section("alignment", "Symbolic alignment", sentences,
+                   (compared("alignment-table", "Symbolic alignment.", lines, alignment_name),))  # fmt: skip
+
+
+def alignment_name(line: Line) -> str:
+    final = "without test-p" if line.run.suffix == "none" else "with test-p"
+    return f"{NETWORKS[line.run.network]}, {encoding_name(line.run.encoding)}, {final}"
+
+
+def dataset_size(results: Results) -> Section:
+    names = ("train", "test", "plan")
+    rows = []
+    for line in results.lines["dataset-size"]:
+        cells: Cells = [f"{NETWORKS[line.run.network]}, {line.run.traces:,} traces"]
+        cells += [ours_or_missing(line, f.values, with_best(f.mean, f.best)) for f in map(line.figure, names)]
+        rows.append([*cells, *origin(line)])
+    sentences = (
+        "How accuracy on blocksworld-8b depends on the number of training traces: means, and a dash for each seed.",
+        "The paper shows its curves as a picture without numbers, so only ours stand here. Of its own it says that SB"
+        " plans perfectly from 1,000 traces on and passes 90 % in test at 5,000, and that the STRIPS Transformer is"
+        " weak below 50,000.",
+    )
+    caption = "Fewer training traces, blocksworld-8b, atoms: mean over the seeds, in brackets the best seed."
+    columns: Columns = [words("row"), *names, *ORIGIN]
+    return Section("dataset-size", "Dataset size", sentences, (table("size-table", caption, columns, rows),))
+
+
+def one_digit(value: float | None) -> str:
+    return number(value, 1)
+
+
+# title, how ours is written, how the paper's
+EXTENDED: dict[str, tuple[str, Callable[..., str], Callable[..., str]]] = {
+    "correct": ("correct", accuracy, told), "inapplicable": ("inapplicable", accuracy, told),
+    "bad_goal": ("bad goal", accuracy, told), "unsolved": ("unsolved", accuracy, told),
+    "mean_length": ("mean length", one_digit, number), "max_length": ("longest", one_digit, number),
+    "time_s": ("time", milliseconds, milliseconds), "generated_states": ("states", number, number),
+}  # fmt: skip
+
+
+def planning(results: Results) -> Section:
+    sentences = (
+        "Each learned model plans 100 problems; each plan is tried out in the hidden world. A plan is inapplicable if"
+        " an action of it is refused there; it has a bad goal if all of it works and leads elsewhere.",
+        "Our problems are not the paper's, and times come from another machine: lengths, times and states are there"
+        " for orientation.",
+    )
+    shown = tuple(extended(results, network) for network in ("strips", "sb"))
+    return Section("planning", "Extended planning", sentences, shown)
+
+
+def extended(results: Results, network: str) -> Table:
+    rows = []
+    for line in results.of_network("planning", network):
+        cells: Cells = [line.name]
+        for name, (_, ours, paper) in EXTENDED.items():
+            figure = line.figure(name)
+            cells += [ours(figure.mean) if figure.values else missing(), paper(figure.paper)]
+        rows.append([*cells, f"{len(line.values('correct'))} of {len(line.runs)}"])
+    caption = (
+        f"{NETWORKS[network]}, extended planning: shares of 100 problems; plan length, search time and generated"
+        " states; means over the seeds."
+    )
+    columns: Columns = [Column(part, group) for group, _, _ in EXTENDED.values() for part in ("ours", "paper")]
+    return table(f"planning-{network}", caption, [words("row"), *columns, "seeds"], rows)
+
+
+# ---- what the paper does not have
+
+
+def own(results: Results) -> Section:
+    lines = [line for name in ("heads", "noise", "untrained", "paper-preset") for line in results.lines[name]]
+    rows = [own_row(f"{line.experiment}: {line.name}{particular(line.run)}", line) for line in lines]
+    for run in results.unlisted:
+        rows.append(own_row(f"other: {run.name}", Line("other", (run,), (results.measured[run],), {})))
+    sentences = (
+        "More heads than needed; labels flipped at random; completion without training; the paper's settings in the"
+        " attention form. With flipped labels the training set itself is wrong in part, so its accuracy cannot be 1.",
+    )
+    columns: Columns = [words("row"), "train", "test", "plan", "atoms", "preconditions", "effects", *ORIGIN]
+    return Section("own", "Our own experiments", sentences,
+                   (table("own-table", "Our own experiments: mean over the seeds.", columns, rows),))  # fmt: skip
+
+
+def own_row(label: str, line: Line) -> Cells:
+    cells: Cells = [label]
+    cells += [accuracy(line.figure(name).mean) if line.rows else missing() for name in ("train", "test", "plan")]
+    cells += [number(line.figure(name).mean) for name in ("atoms", "preconditions", "effects")]
+    return [*cells, *origin(line)]
+
+
+def particular(run: Run) -> str:
+    """What sets the run apart within its experiment."""
+    heads = f", {run.heads} heads" if run.heads else ""
+    return heads + (f", {run.noise:.0%} flipped" if run.noise else "")
+
+
+# ---- exceptions, time, what is missing
+
+
+def missed_figures(results: Results) -> Iterator[tuple[Line, str]]:
+    for experiment, names in BARRED.items():
+        for line in results.lines[experiment]:
+            yield from ((line, name) for name in line.missed(names))
+
+
+def exceptions(results: Results) -> Section:
+    rows: list[Cells] = []
+    for line, name in missed_figures(results):
+        figure = line.figure(name)
+        note = Cell(line.note) if line.note else Cell("not explained yet", "missing")
+        rows.append([
+            exact_name(line), TITLES[name], accuracy(figure.mean), " / ".join(map(accuracy, figure.values)),
+            accuracy(figure.bar, 3), accuracy(figure.gap), f"{len(figure.values)} of {len(line.runs)}", note,
+        ])  # fmt: skip
+    remarks: list[Cells] = [
+        [exact_name(line), verdict(line.verdict(names)), line.note]
+        for experiment, names in BARRED.items()
+        for line in results.lines[experiment]
+        if line.note and line.rows and not line.missed(names)
+    ]
+    found = "Every figure below its bar, and why." if rows else "No figure that was measured is below its bar."
+    columns: Columns = [words("row"), words("figure"), "ours", "by seed", "bar", "short of it by", "seeds"]
+    shown = (
+        table("exceptions-table", "Figures below their bar.", [*columns, words("explanation")], rows),
+        table("remarks-table", "Rows that are not below their bar and still have something to explain.",
+              [words("row"), words("bar"), words("remark")], remarks),
+    )  # fmt: skip
+    return Section("exceptions", "Exceptions and remarks", (BAR, found), tuple(item for item in shown if item.rows))
+
+
+def exact_name(line: Line) -> str:
+    end = ", without test-p" if line.run.suffix == "none" else ""
+    return f"{line.experiment}: {NETWORKS[line.run.network]}, {line.name}{end}"
+
+
+def times(results: Results) -> Section:
+    """By network and domain."""
+    listed = {settings_of(run) for name in ("main", "baselines") for run in EXPERIMENTS[name]}
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for run, row in results.measured.items():
+        if run in listed:
+            groups[run.network, run.domain].append(row)
+    rows = [
+        [f"{NETWORKS[network]}, {domain}", *time_cells(groups[network, domain])]
+        for network in NETWORKS
+        for domain in BENCHMARKS
+        if (network, domain) in groups
+    ]
+    known = [seconds for row in results.measured.values() if (seconds := run_seconds(row)) is not None]
+    most = duration(max(known, default=None))
+    sentences = (
+        f"{len(known):,} runs took {duration(math.fsum(known))} in all, the longest {most}.",
+        "Learning is training and what follows it up to the finished model. Of older runs only the time of training is"
+        " known; the other columns are means over the runs that have them.",
+        machines(results),
+    )
+    stages = [Column(title, "mean time") for title in ("training alone", *STAGES, "all")]
+    columns: Columns = [words("row"), "runs", *stages, "longest run"]
+    caption = "Time per run and where it goes: main results and baselines."
+    return Section("time", "Time per run", sentences, (table("time-table", caption, columns, rows),) if rows else ())
+
+
+def time_cells(rows: Sequence[Row]) -> list[str]:
+    staged = [row["seconds"] for row in rows if row.get("seconds")]
+    means = [mean_of(row.get("train_seconds") for row in rows)]
+    means += [mean_of(seconds.get(stage) for seconds in staged) for stage in STAGES]
+    means.append(mean_of(sum(seconds.values()) for seconds in staged))
+    return [str(len(rows)), *map(duration, means), duration(longest(rows))]
+
+
+def machines(results: Results) -> str:
+    found = {
+        f"{machine.get('cores')} cores ({machine.get('system')}, Python {machine.get('python')})"
+        for row in results.measured.values()
+        if isinstance(machine := row.get("machine"), dict)
+    }
+    dates = sorted({str(row["date"]) for row in results.measured.values() if row.get("date")})
+    when = f" Measured from {dates[0]} to {dates[-1]}." if dates else ""
+    return f"Machine: {'; '.join(sorted(found)) or 'not recorded in these rows'}.{when}"
+
+
+def coverage(results: Results) -> Section:
+    groups: dict[tuple[str, str, str], list[Line]] = defaultdict(list)
+    for line in (line for name, lines in results.lines.items() if name != "planning" for line in lines):
+        groups[line.experiment, line.run.network, line.run.encoding].append(line)  # those of `planning` are in `main`
+    rows: list[Cells] = []
+    for (experiment, network, encoding), mine in groups.items():
+        planned, there = sum(len(line.runs) for line in mine), sum(len(line.rows) for line in mine)
+        gone = "all" if not there else "; ".join(absent(line) for line in mine if line.missing_seeds) or "none"
+        label = f"{experiment}: {NETWORKS[network]}, {encoding_name(encoding)}"
+        rows.append([label, f"{there} of {planned}", Cell(gone, "missing" if there < planned else "")])
+    planned, gone_in_all = len(results.planned), len(results.missing)
+    sentences = (
+        f"{planned - gone_in_all:,} of {planned:,} runs are here, {gone_in_all:,} are missing. A run that several"
+        " results need is counted once in this sentence, and in every line below that needs it.",
+    )
+    columns: Columns = [words("row"), "runs", words("missing")]
+    shown = table("missing-table", "Runs that are here, and those that are missing.", columns, rows)
+    return Section("missing", "What is missing", sentences, (shown,))
+
+
+def absent(line: Line) -> str:
+    run = line.run
+    size = f", {run.traces:,} traces" if line.experiment == "dataset-size" else ""
+    final = ", without test-p" if run.suffix == "none" else ""
+    seeds = f" (seed {', '.join(map(str, line.missing_seeds))})" if len(line.runs) > 1 else ""
+    return f"{run.domain}{size}{final}{particular(run)}{seeds}"

@@ -1,0 +1,116 @@
+"""A table as data, and how figures are written. Markdown, page and terminal show the same cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trace2strips.report.rows import ROUNDING
+
+NONE = "–"
+SIGNS = {"met": "✓", "met so far": "✓", "missed": "✗", "missed so far": "✗", "missing": "○"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """`group` stands above neighbouring columns: train over ours, paper and difference."""
+
+    title: str
+    group: str = ""
+    number: bool = True
+
+    @property
+    def full_title(self) -> str:
+        return f"{self.group}: {self.title}" if self.group else self.title
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`kind` is how the page shows it; it never says more than the text does."""
+
+    text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first cell of a row names it."""
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+Cells = list[Cell | str]  # a row while it is made
+Columns = list[Column | str]
+
+
+def table(name: str, caption: str, columns: Sequence[Column | str], rows: Sequence[Sequence[Cell | str]]) -> Table:
+    """A plain string is a column of numbers, or an unmarked cell."""
+    return Table(
+        name,
+        caption,
+        tuple(Column(column) if isinstance(column, str) else column for column in columns),
+        tuple(tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows),
+    )
+
+
+def words(title: str) -> Column:
+    return Column(title, number=False)
+
+
+def accuracy(value: float | None, digits: int = 4) -> str:
+    """A share of 1. Never rounded up to 1 nor down to 0: an error stays visible."""
+    if value is None:
+        return NONE
+    if value in (0, 1):
+        return f"{value:.0f}"
+    while float(text := f"{value:.{digits}f}") in (0, 1):
+        digits += 1
+    return text
+
+
+def with_best(value: float | None, best: float | None, digits: int = 4) -> str:
+    return f"{accuracy(value, digits)} ({accuracy(best, digits)})" if value is not None else NONE
+
+
+def difference(value: float | None) -> str:
+    if value is None:
+        return NONE
+    if abs(value) < ROUNDING:
+        return "0"
+    digits = 4
+    while not float(text := f"{abs(value):.{digits}f}"):
+        digits += 1
+    return f"{'+' if value > 0 else '−'}{text}"
+
+
+def told(value: float | None, form: str = "{:g}") -> str:
+    """A figure of the paper, with the digits that it gives."""
+    return NONE if value is None else form.format(value)
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    return NONE if value is None else f"{value:,.{digits}f}"
+
+
+def milliseconds(value: float | None) -> str:
+    return NONE if value is None else f"{1000 * value:,.1f} ms"
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return NONE
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def verdict(kind: str, text: str | None = None) -> Cell:
+    """Its sign and its word, or another text instead of the word."""
+    return Cell(f"{SIGNS[kind]} {text or kind}" if kind else NONE, kind.removesuffix(" so far"))
+
+
+def missing() -> Cell:
+    return Cell(f"{SIGNS['missing']} missing", "missing")

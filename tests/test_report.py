@@ -1,0 +1,502 @@
+"""The report: rows joined with the paper, tables in Markdown and HTML, and the page in a browser."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run as CommandLine
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from trace2strips.errors import FileError
+from trace2strips.experiments import EXPERIMENTS, Run
+from trace2strips.report import Results, format_markdown, format_page, load_results, make_sections, summary_table
+from trace2strips.report.rows import Line
+from trace2strips.report.sections import BARRED, Section
+from trace2strips.report.tables import accuracy, difference, duration
+
+EVIL = "<script>alert('x')</script>|`"
+
+
+def paper_line(**figures: tuple[float, float]) -> dict[str, dict[str, float]]:
+    return {name: {"mean": float(mean), "best_seed": float(best)} for name, (mean, best) in figures.items()}
+
+
+PAPER = {
+    "main": {
+        "blocksworld-5b": {"STRIPS atoms": paper_line(train=(0.6, 0.9), test=(0.5, 0.95), plan=(0.7, 1.0))},
+        "blocksworld-8b": {
+            "STRIPS atoms": paper_line(train=(0.544, 0.979), test=(0.286, 0.648), plan=(0.53, 0.94)),
+            "SB atoms": paper_line(train=(1.0, 1.0), test=(0.998, 0.999), plan=(1.0, 1.0)),
+        },
+    },
+    "baselines": {
+        "blocksworld-8b": {
+            "SB": paper_line(train=(1, 1), test=(0.998, 0.999), plan_short=(1, 1), plan_long=(1, 1)),
+            "RoPE": paper_line(train=(0.998, 0.999), test=(0.363, 0.377), plan_short=(1, 1), plan_long=(0, 0)),
+        }
+    },
+    "symbolic_alignment": {
+        "blocksworld-8b": {
+            "SB atoms": {
+                "with_test_p": paper_line(train=(1, 1), test=(0.998, 0.999)),
+                "without_test_p": paper_line(train=(1, 1), test=(0.951, 0.926)),
+            }
+        }
+    },
+    "extended_planning": {
+        "blocksworld-5b": {
+            "STRIPS atoms": {**paper_line(correct=(0.7, 1.0), unsolved=(0.34, 0.0)), "mean_length": None},
+        }
+    },
+}
+NOTES = [{"runs": {"domain": "blocksworld-5b", "seed": 2}, "note": "Seed 2 < the others."}]
+CURVE = [[20, 1.0, 400], [40, 0.9, 400], [400, 0.25, 400]]
+
+
+def row(test: float, train: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A row as a run writes it, with the figures that the tests look at."""
+    settings = {name: more.pop(name) for name in list(more) if name in Run.__dataclass_fields__}
+    run = Run(**{"domain": "blocksworld-8b"} | settings)
+    return (
+        run.record()
+        | {"train_accuracy": train, "test_accuracy": test, "train_seconds": 7.5, "commit": "a23eae15"}
+        | more
+    )
+
+
+def planning(correct: int, **more: Any) -> dict[str, Any]:
+    counts = {"plans_correct": correct, "plans_inapplicable": 0, "plans_bad_goal": 0, "plans_unsolved": 100 - correct}
+    return (
+        counts
+        | {"problems": 100, "plan_accuracy": correct / 100, "plan_seconds": 0.0015, "plan_mean_length": 11.9}
+        | more
+    )
+
+
+SB = {"network": "sb", "suffix": "all"}
+ROWS = [
+    row(0.5, domain="blocksworld-5b", seed=0, test_traces=100),  # a better measurement follows
+    row(0.9, domain="blocksworld-5b", seed=0, **planning(98)),
+    row(0.2, domain="blocksworld-5b", seed=0),  # of equal ones the one with more figures counts
+    row(1.0, 0.9, domain="blocksworld-5b", seed=1, **planning(100)),
+    row(0.99999, domain="blocksworld-5b", seed=2, test_traces=5_000, **planning(100)),
+    row(0.99, traces=300, seed=0),
+    row(0.993, **SB, accuracy_by_length=CURVE, long_plan_accuracy=1.0, **planning(100),
+        seconds={"sampling": 2.0, "learning": 3600.0}, date="2026-10-20", commit=EVIL,
+        machine={"cores": 2, "system": EVIL, "python": "3.11"}),
+    row(0.4, network="rope", suffix="all", accuracy_by_length=CURVE),
+    row(0.9, network="sb", suffix="none"),
+    row(1.0, domain=EVIL),
+]  # fmt: skip
+
+
+def write_inputs(folder: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
+    (folder / "paper.json").write_text(json.dumps(PAPER))
+    (folder / "notes.json").write_text(json.dumps(NOTES))
+    path = folder / "runs.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return load_results(write_inputs(tmp_path_factory.mktemp("results")))
+
+
+@pytest.fixture(scope="module")
+def sections(results: Results) -> tuple[Section, ...]:
+    return make_sections(results)
+
+
+def find(results: Results, experiment: str, **settings: Any) -> Line:
+    (line,) = [
+        line for line in results.lines[experiment] if all(getattr(line.run, key) == settings[key] for key in settings)
+    ]
+    return line
+
+
+# ---- joined rows
+
+
+def test_mean_best_seed_difference_and_bar(results: Results) -> None:
+    line = find(results, "main", domain="blocksworld-5b", encoding="atoms", network="strips")
+    test, plan = line.figure("test"), line.figure("plan")
+    assert test.values == (0.9, 1.0, 0.99999)
+    assert test.mean == pytest.approx(2.89999 / 3)
+    assert test.best == 0.9  # seed 0 is the first of the two with the highest training accuracy
+    assert (test.paper, test.paper_best, test.bar) == (0.5, 0.95, 0.95)
+    assert test.difference == pytest.approx(2.89999 / 3 - 0.5)
+    assert not test.missed
+    assert plan.mean == pytest.approx(298 / 300)
+    assert plan.missed
+    assert plan.gap == pytest.approx(2 / 300)
+    assert line.missed(BARRED["main"]) == ("plan",)
+    assert line.verdict(BARRED["main"]) == "missed"
+    assert line.verdict(("train", "test")) == "met"
+    assert line.test_traces == (5_000, 200_000)
+    assert line.note == "Seed 2 < the others."
+
+
+def test_sb_may_be_a_little_below_the_paper(results: Results) -> None:
+    line = find(results, "main", domain="blocksworld-8b", encoding="atoms", network="sb")
+    assert line.figure("test").bar == pytest.approx(0.993)
+    assert line.verdict(BARRED["main"]) == "met so far"
+    assert line.missing_seeds == (1, 2)
+    without = find(results, "alignment", encoding="atoms", network="sb", suffix="none")
+    assert without.verdict(BARRED["alignment"]) == "missed so far"
+    assert without.figure("test").gap == pytest.approx(0.046)
+
+
+def test_baselines_have_no_bar_and_missing_rows_say_so(results: Results) -> None:
+    rope = find(results, "baselines", domain="blocksworld-8b", network="rope")
+    assert rope.verdict(BARRED["baselines"]) == ""
+    assert rope.figure("test").difference == pytest.approx(0.037)
+    assert rope.length_curve == {20: 1.0, 40: 0.9, 400: 0.25}
+    assert find(results, "main", domain="maze-7x7", encoding="atoms", network="sb").verdict(BARRED["main"]) == "missing"
+
+
+def test_one_run_serves_every_experiment_that_lists_it(results: Results) -> None:
+    assert find(results, "baselines", domain="blocksworld-8b", network="sb").figure("plan_long").mean == 1
+    for experiment, more in (
+        ("alignment", {"encoding": "atoms", "suffix": "all"}),
+        ("dataset-size", {"traces": 100_000}),
+    ):
+        assert find(results, experiment, network="sb", **more).figure("test").mean == 0.993
+
+
+def test_counts_of_what_is_there(results: Results) -> None:
+    listed = {run for runs in EXPERIMENTS.values() for run in runs}
+    assert len(results.planned) == len(listed)
+    assert len(results.missing) == len(listed) - 7
+    assert [run.domain for run in results.unlisted] == [EVIL]
+
+
+def test_shares_of_plans(results: Results) -> None:
+    line = find(results, "planning", domain="blocksworld-5b", encoding="atoms", network="strips")
+    assert line.figure("unsolved").mean == pytest.approx(2 / 300)
+    assert line.figure("time_s").mean == pytest.approx(0.0015)
+    assert line.figure("mean_length").paper is None
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (1.0, "1"), (0.0, "0"), (0.99124, "0.9912"), (0.999999, "0.999999"), (0.99996, "0.99996"), (0.00001, "0.00001"), (None, "–"),
+])  # fmt: skip
+def test_errors_stay_visible(value: float | None, text: str) -> None:
+    assert accuracy(value) == text
+
+
+def test_how_numbers_are_written() -> None:
+    assert [difference(x) for x in (0.385, -0.00001, 0.0, None)] == ["+0.3850", "−0.00001", "0", "–"]
+    assert [duration(x) for x in (2.34, 59.6, 600.0, 9000.0, None)] == ["2.3 s", "60 s", "10 min", "2.5 h", "–"]
+
+
+# ---- Markdown and HTML
+
+
+class Cells(HTMLParser):
+    """The cells of every table, by its id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.rows = self.tables[str(dict(attributes)["id"])] = []
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.inside = True
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = self.inside and tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.rows[-1][-1] += data
+
+
+def test_markdown_and_page_hold_the_same_cells(results: Results, sections: tuple[Section, ...]) -> None:
+    parser = Cells()
+    parser.feed(format_page(results, sections))
+    tables = [table for section in sections for table in section.tables]
+    assert list(parser.tables) == [table.name for table in tables]
+    blocks = re.findall(r"(?:^\|.*\n)+", format_markdown(sections), flags=re.MULTILINE)
+    assert len(blocks) == len(tables)
+    for table, block in zip(tables, blocks, strict=True):
+        expected = [[cell.text for cell in row] for row in table.rows]
+        assert parser.tables[table.name][-len(expected) :] == expected
+        lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in block.splitlines()[2:]]
+        unescaped = [
+            [cell.strip().replace("\\|", "|").replace("&lt;", "<").replace("&gt;", ">") for cell in line]
+            for line in lines
+        ]
+        assert unescaped == expected
+
+
+def test_the_figures_are_in_the_tables(sections: tuple[Section, ...]) -> None:
+    text = format_markdown(sections)
+    assert ("| blocksworld-5b, atoms | ✗ missed | 0.9667 (1) | 0.6 (0.9) | +0.3667 | 0.9667 (0.9000) | 0.5 (0.95) | +0.4667 "
+            "| 0.9933 (0.9800) | 0.7 (1) | +0.2933 | 3 of 3 | 5,000, 200,000 | 7.5 s | a23eae1 |") in text  # fmt: skip
+    assert (
+        "| main: STRIPS, blocksworld-5b, atoms | plan | 0.9933 | 0.9800 / 1 / 1 | 1 | 0.0067 | 3 of 3 | Seed 2 &lt; the others. |"
+        in text
+    )
+    assert (
+        "| alignment: SB, blocksworld-8b, atoms, without test-p | test | 0.9000 | 0.9000 | 0.946 | 0.0460 | 1 of 3 | not explained yet |"
+        in text
+    )
+    assert re.search(r"\| blocksworld-8b, RoPE \| 0\.900 \|( – \|){8} 0\.250 \| 1 \|", text)
+    assert "| maze-7x7, atoms | ○ missing | ○ missing | – | – |" in text
+    assert "| SB, blocksworld-8b | 1 | 7.5 s | 2.0 s | 60 min | – | – | – | – | 60 min | 60 min |" in text
+    assert "blocksworld-8b, 300 traces (seed 1, 2)" in text
+
+
+def test_summary_table(results: Results) -> None:
+    cells = {row[0].text: [cell.text for cell in row[1:]] for row in summary_table(results).rows}
+    assert cells["main: STRIPS"] == ["1/30", "3/90", "0.9667 (0.600)", "0.9667 (0.500)", "0.9933 (0.700)", "✗ 0/1"]
+    assert cells["main: SB"] == ["1/30", "1/90", "1 (1.000)", "0.9930 (0.998)", "1 (1.000)", "✓ 1/1"]
+    assert cells["baselines: RoPE"][-1] == "–"
+    assert cells["baselines: Sinusoidal"] == ["0/5", "0/15", "–", "–", "–", "○ missing"]
+
+
+def test_names_are_text(results: Results, sections: tuple[Section, ...]) -> None:
+    page, markdown = format_page(results, sections), format_markdown(sections)
+    assert "<script" not in page + markdown
+    assert "&lt;script&gt;alert" in page
+    assert "&lt;script&gt;alert" in markdown
+
+
+def test_the_paper_figures_of_the_project_cover_every_row() -> None:
+    """Each row of the three results that have a bar finds its line in results/paper.json."""
+    paper = json.loads((Path(__file__).parent.parent / "results" / "paper.json").read_text())
+    lines = Results((), paper).lines
+    for experiment, names in BARRED.items():
+        for line in lines[experiment]:
+            assert all(line.figure(name).paper is not None for name in names), line.name
+    assert all(line.figure("correct").paper is not None for line in lines["planning"])
+
+
+# ---- the command
+
+
+def test_command(run: CommandLine, tmp_path: Path) -> None:
+    source = write_inputs(tmp_path)
+    arguments = ("report", "--results", source, "--out", "new/report")
+    result = run(*arguments)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "main: STRIPS" in result.stdout
+    out = tmp_path / "new" / "report"
+    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert files.keys() == {"index.html", "tables.md"}
+    again = run(*arguments)
+    assert again.returncode == 2
+    assert "exists already (hint: --force overwrites it)" in again.stderr
+    assert run(*arguments, "--force").returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == files
+
+
+BROKEN = {
+    "no file": (None, "runs.jsonl: no such file"),
+    "empty": ("\n", "runs.jsonl: holds no run"),
+    "half a line": (json.dumps(ROWS[0]) + "\n" + json.dumps(ROWS[1])[:50], "runs.jsonl:2: not JSON"),
+    "no object": ("[1]", "runs.jsonl:1: not a JSON object"),
+    "not a number": (json.dumps(ROWS[0]).replace("0.5", "NaN"), "runs.jsonl:1: not JSON: NaN is not a number"),
+    "a word for a figure": (json.dumps(ROWS[0] | {"test_accuracy": "high"}), "runs.jsonl:1: test_accuracy is 'high'"),
+    "a word for a setting": (json.dumps(ROWS[0] | {"seed": "0"}), "runs.jsonl:1: seed is '0'"),
+    "no setting": (json.dumps({"domain": "x"}), "runs.jsonl:1: no 'encoding'"),
+    "unknown network": (json.dumps(ROWS[0] | {"network": "lstm"}), "runs.jsonl:1: unknown network 'lstm'"),
+    "bins": (json.dumps(ROWS[0] | {"accuracy_by_length": [1]}), "runs.jsonl:1: accuracy_by_length is not a list of bins"),
+    "stages": (json.dumps(ROWS[0] | {"seconds": [1]}), "runs.jsonl:1: seconds is not what each stage took"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_results_are_refused(tmp_path: Path, name: str) -> None:
+    text, message = BROKEN[name]
+    path = write_inputs(tmp_path)
+    path.unlink() if text is None else path.write_text(text)
+    with pytest.raises(FileError) as caught:
+        load_results(path)
+    assert str(caught.value).startswith(f"{tmp_path}/{message}")
+
+
+@pytest.mark.parametrize(("file", "text", "message"), [
+    ("paper.json", None, "paper.json: no such file"),
+    ("paper.json", "[]", "paper.json: not a JSON object"),
+    ("notes.json", "[\n{]", "notes.json:2: not JSON"),
+    ("notes.json", '[{"runs": {"domian": "x"}, "note": ""}]', "notes.json: note 1: a run has no 'domian' (hint: did you mean 'domain'?)"),
+    ("notes.json", '[{"note": ""}]', "notes.json: note 1 is not of the form wanted"),
+    ("notes.json", "{}", "notes.json: not a list"),
+])  # fmt: skip
+def test_broken_files_beside_the_results(tmp_path: Path, file: str, text: str | None, message: str) -> None:
+    path = write_inputs(tmp_path)
+    (tmp_path / file).unlink() if text is None else (tmp_path / file).write_text(text)
+    with pytest.raises(FileError) as caught:
+        load_results(path)
+    assert str(caught.value).startswith(f"{tmp_path}/{message}")
+
+
+def test_errors_are_one_line_and_write_nothing(run: CommandLine, tmp_path: Path) -> None:
+    path = write_inputs(tmp_path)
+    path.write_text(f"{path.read_text()}{{\n")
+    result = run("report", "--results", "runs.jsonl", "--out", "out")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert re.fullmatch(r"trace2strips: runs\.jsonl:11: not JSON: .* \(hint: one JSON object a line\)\n", result.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_folder_cannot_be_a_file(run: CommandLine, tmp_path: Path) -> None:
+    write_inputs(tmp_path)
+    (tmp_path / "out").write_text("mine")
+    result = run("report", "--results", "runs.jsonl", "--out", "out", "--force")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "trace2strips: out: File exists (hint: name a folder with --out)\n",
+    )
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+# ---- in a browser
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    program = next((path for name in names if (path := shutil.which(name))), None)
+    if program is None:
+        message = f"no browser: none of {', '.join(names)} is on the PATH"
+        if os.environ.get("CI") or os.environ.get("TRACE2STRIPS_NEED_BROWSER"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def address(results: Results, sections: tuple[Section, ...], tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("page") / "index.html"
+    path.write_text(format_page(results, sections), encoding="utf-8")
+    return path.as_uri()
+
+
+def open_page(context: BrowserContext, address: str) -> Page:
+    page = context.new_page()
+    page.goto(address)
+    return page
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_page_never_scrolls_sideways_and_asks_for_nothing(browser: Browser, address: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    requests: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    assert [url for url in requests if not url.startswith("data:")] == [address]
+    assert errors == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    outside = """[...document.querySelectorAll('body *')].filter(element => !element.closest('.scroll')
+        && !element.closest('.skip') && element.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"""
+    assert page.evaluate(outside) == []
+    context.close()
+
+
+def test_page_is_sound(browser: Browser, address: str, sections: tuple[Section, ...]) -> None:
+    context = browser.new_context()
+    page = open_page(context, address)
+    assert page.evaluate("document.title")
+    assert page.evaluate("document.querySelectorAll('script').length") == 0
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)")
+    assert len(ids) == len(set(ids))
+    links = page.evaluate("[...document.querySelectorAll('a')].map(link => link.getAttribute('href'))")
+    assert links == ["#summary", *(f"#{section.name}" for section in sections)]
+    assert {link[1:] for link in links} <= set(ids)
+    assert (
+        page.evaluate("[...document.querySelectorAll('svg')].filter(image => !image.getAttribute('aria-label')).length")
+        == 0
+    )
+    shape = """[...document.querySelectorAll('table')].map(table => [table.id, table.caption.innerText.length > 0,
+        [...table.tHead.querySelectorAll('th')].every(cell => ['col', 'colgroup'].includes(cell.scope)),
+        [...table.tBodies[0].rows].every(row => row.cells[0].scope == 'row'),
+        [...table.tHead.rows[0].cells].reduce((sum, cell) => sum + cell.colSpan, 0) == table.tBodies[0].rows[0].cells.length])"""
+    names = [table.name for section in sections for table in section.tables]
+    assert page.evaluate(shape) == [[name, True, True, True, True] for name in names]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    context.close()
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (x / 255 for x in colour[:3])]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2: (L1 + 0.05) / (L2 + 0.05), of colours that are written as rgb(…)."""
+    low, high = sorted(luminance(tuple(map(float, re.findall(r"[\d.]+", colour)))) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_what_it_is_called() -> None:
+    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
+    assert contrast("rgb(118, 118, 118)", "rgb(255, 255, 255)") == pytest.approx(4.54, abs=0.01)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(browser: Browser, address: str, scheme: Any) -> None:
+    context = browser.new_context(color_scheme=scheme)
+    page = open_page(context, address)
+    pairs = page.evaluate("""() => {
+        const clear = colour => colour == 'rgba(0, 0, 0, 0)', found = {};
+        for (const element of document.querySelectorAll('body *')) {
+            if (![...element.childNodes].some(node => node.nodeType == 3 && node.data.trim())) continue;
+            const style = getComputedStyle(element);
+            let behind = element;
+            while (behind && clear(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+            const colour = element.closest('svg') ? style.fill : style.color;
+            found[[colour, getComputedStyle(behind).backgroundColor]] = [colour, getComputedStyle(behind).backgroundColor];
+        }
+        return Object.values(found);
+    }""")
+    assert len(pairs) >= 6
+    assert [pair for pair in pairs if contrast(*pair) < 4.5] == []
+    lines = page.evaluate(
+        "['strips', 'sb', 'sinusoidal', 'rope', 'paper'].map(name => getComputedStyle(document.body).getPropertyValue('--' + name))"
+    )
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    hexed = [f"rgb({int(c[1:3], 16)}, {int(c[3:5], 16)}, {int(c[5:7], 16)})" for c in map(str.strip, lines)]
+    assert [colour for colour in hexed if contrast(colour, ground) < 3] == []  # WCAG: 3 for what is not text
+    context.close()
+
+
+def test_page_prints(browser: Browser, address: str) -> None:
+    context = browser.new_context(
+        viewport={"width": 1031, "height": 700}, color_scheme="dark"
+    )  # A4 across, less margins
+    page = open_page(context, address)
+    assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    wide = "[...document.querySelectorAll('table')].filter(table => table.getBoundingClientRect().right > innerWidth + 1).map(table => table.id)"
+    assert page.evaluate(wide) == []
+    tall = "Math.max(...[...document.querySelectorAll('figure')].map(figure => figure.getBoundingClientRect().height))"
+    assert page.evaluate(tall) < 687  # 182 mm: a figure is not cut
+    context.close()
