@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -20,9 +18,10 @@ from rich.text import Text
 from trace2strips.commands.terminal import QuietOption, plain_console
 from trace2strips.domains import get_domain
 from trace2strips.errors import UserError, shorten, suggest
+from trace2strips.experiments.cluster import CPUS, RayExecutor
 from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.estimates import RUN_BYTES, cost, dataset_bytes, estimate
-from trace2strips.experiments.execution import Executor, Failure, execute_missing
+from trace2strips.experiments.execution import Failure, execute_missing
 from trace2strips.experiments.local import LocalExecutor
 from trace2strips.experiments.results import Row, read_results
 from trace2strips.experiments.runs import ENCODINGS, EXPERIMENTS, Run, arranged, planned
@@ -49,7 +48,10 @@ def reproduce(
     keep_datasets: Annotated[bool, typer.Option("--keep-datasets", help="Also when no run needs them.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs with time and disk; do nothing.")] = False,
     limit_minutes: Annotated[float | None, typer.Option(help="Begin no further run after so long.")] = None,
-    ray: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster.")] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster; auto: the one here.")
+    ] = None,
+    ray_cpus: Annotated[int, typer.Option(min=1, help="CPUs of a run on the cluster.")] = CPUS,
     quiet: QuietOption = False,
 ) -> None:
     """Do the runs behind the paper's results: what is missing is run, what was cut off goes on.
@@ -72,7 +74,7 @@ def reproduce(
     if any(run.network != "strips" for run in left):
         need_torch()
     check_folders(results, runs, datasets)
-    executor = LocalExecutor(runs, datasets) if ray is None else cluster(ray, runs)
+    executor = LocalExecutor(runs, datasets) if ray is None else RayExecutor(ray, runs, ray_cpus)
     cache = None if keep_datasets or ray else DatasetCache(datasets)
     display = Display(plain_console(), wanted, rows, quiet)
     seconds = None if limit_minutes is None else 60 * limit_minutes
@@ -126,14 +128,6 @@ def check_folders(results: Path, *folders: Path) -> None:
         except OSError as error:
             raise UserError(error.strerror or str(error), file=folder, hint="name another folder") from None
     check_writable(results, force=True)
-
-
-def cluster(address: str, runs: Path) -> Executor:
-    name = "trace2strips.experiments.cluster"
-    if find_spec(name) is None:
-        raise UserError("this version cannot run on a cluster", hint="leave out --ray")
-    executor: Executor = import_module(name).RayExecutor(address, runs)
-    return executor
 
 
 def show_plan(console: Console, wanted: Sequence[Run], rows: dict[Run, Row]) -> None:

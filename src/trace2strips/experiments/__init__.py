@@ -6,6 +6,7 @@
     results      the file of results: a line for each finished run
     execution    what an executor is; execute_missing: what is not in the file of results yet
     local        LocalExecutor: on this machine, one after the other, each in a process of its own (worker)
+    cluster      RayExecutor: spread over a Ray cluster
     estimates    how long runs will take and how much disk they need
 
 May import up to `equivalence`.

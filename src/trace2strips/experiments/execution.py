@@ -20,10 +20,11 @@ from trace2strips.training import Report
 
 @dataclass(frozen=True)
 class Failure:
-    """A run without a row: why, and where more is said."""
+    """A run without a row: why, and where more is said. One that was killed may end well when it is tried again."""
 
     message: str
     log: Path | None = None
+    killed: bool = False
 
 
 Tell = Callable[[Run, str, Report], None]  # where a run stands: its stage, and in training the step

@@ -80,6 +80,7 @@ def failure(code: int, log: Path) -> Failure:
     """The last words of a process, or the signal it died of."""
     if code < 0:
         name = signal.Signals(-code).name
-        return Failure(f"its process died of {name}" + (", out of memory?" if name == "SIGKILL" else ""), log)
+        guess = ", out of memory?" if name == "SIGKILL" else ""
+        return Failure(f"its process died of {name}{guess}", log, killed=True)
     words = log.read_text(errors="replace").strip().splitlines()
     return Failure(words[-1].removeprefix("trace2strips: ") if words else f"exit code {code}", log)

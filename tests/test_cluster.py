@@ -1,0 +1,235 @@
+"""Runs on Ray: two real nodes on this machine, each with a temporary folder of its own."""
+
+import fcntl
+import io
+import shutil
+import socket
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run as Command
+from conftest import figures
+
+from trace2strips.errors import UserError
+from trace2strips.experiments import Run, cluster, perform, read_results
+from trace2strips.experiments.cluster import RayExecutor, unpack
+from trace2strips.experiments.execution import Failure
+
+ray = pytest.importorskip("ray")
+
+pytestmark = [
+    pytest.mark.slow,
+    # Ray leaves the pipes of its processes to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SMALL = {"num_cpus": 1, "memory": 4 * 2**30, "object_store_memory": 100 * 2**20, "include_dashboard": False}
+RUNS = [Run("blocksworld:3", traces=300, seed=seed, max_steps=0, test_traces=100) for seed in range(2)]
+# with wrong labels training goes on to its last step
+LONG = [Run("blocksworld:3", traces=300, seed=seed, max_steps=500, test_traces=100, noise=0.02) for seed in range(2)]
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """`first` is the driver's node, `second` one that can be killed; each path is what the node takes for /tmp."""
+
+    cluster: Any
+    second_node: Any
+    first: Path
+    second: Path
+    runs: Path
+
+    @property
+    def executor(self) -> RayExecutor:
+        return RayExecutor(self.cluster.address, self.runs, cpus=1)
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]:
+    from ray.cluster_utils import Cluster
+
+    folder = tmp_path_factory.mktemp("first")
+    short = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the path of a socket has at most 107 bytes
+    started = Cluster()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            started.add_node(**SMALL, temp_dir=short, env_vars={"TMPDIR": str(folder)})
+            yield started, folder
+        finally:
+            ray.shutdown()
+            started.shutdown()
+            shutil.rmtree(short, ignore_errors=True)
+
+
+@pytest.fixture
+def nodes(head: tuple[Any, Path], tmp_path: Path) -> Iterator[Nodes]:
+    started, first = head
+    (tmp_path / "second").mkdir()
+    node = started.add_node(**SMALL, env_vars={"TMPDIR": str(tmp_path / "second")})
+    yield Nodes(started, node, first, tmp_path / "second", tmp_path / "runs")
+    ray.shutdown()
+    if node in started.worker_nodes:
+        started.remove_node(node)
+
+
+def silent(*_: object) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("here")
+
+
+def agree(found: dict[Run, Any], here: Path) -> bool:
+    """Are the rows those of the same runs on this machine?"""
+    return all(figures(row) == figures(perform(run, here / run.name)) for run, row in found.items())
+
+
+def at_work(temporary: Path) -> list[Path]:
+    """The folders of runs on a node that are not finished."""
+    return [path.parent for path in temporary.glob("trace2strips-*/*/*/*/settings.json")]
+
+
+def test_same_rows_as_on_one_machine(nodes: Nodes, here: Path) -> None:
+    told = []
+    found = dict(nodes.executor(RUNS, lambda run, stage, _: told.append((run, stage))))
+    assert set(found) == set(RUNS)
+    assert agree(found, here)
+    for run in RUNS:
+        for name in ("settings.json", "model.pddl", "model.json", "weights.safetensors"):
+            assert (nodes.runs / run.name / name).read_bytes() == (here / run.name / name).read_bytes()
+    assert {run for run, _ in told} <= set(RUNS)
+    assert {stage for _, stage in told} & {"sampling", "learning", "training"}
+    for folder in (nodes.first, nodes.second):  # both had work, and have kept nothing of it
+        (used,) = folder.glob("trace2strips-*/*")
+        assert not list(used.iterdir())
+
+
+def test_a_node_is_killed_in_the_middle(nodes: Nodes, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lost: list[Path] = []
+
+    def kill(*_: object) -> None:
+        if not lost and at_work(nodes.second):
+            lost.extend(at_work(nodes.second))
+            nodes.cluster.remove_node(nodes.second_node, allow_graceful=False)
+
+    found = dict(nodes.executor(LONG, kill))
+    assert set(found) == set(LONG)
+    assert agree(found, here)
+    assert lost
+    assert at_work(nodes.second) == lost  # it was not finished there
+    assert capfd.readouterr() == ("", "")
+
+
+def test_stopping_ends_the_runs_and_they_go_on(nodes: Nodes, here: Path) -> None:
+    def stop(*_: object) -> None:
+        if at_work(nodes.first) or at_work(nodes.second):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(nodes.executor(LONG[:1], stop))
+    assert not ray.is_initialized()
+    (folder,) = at_work(nodes.first) + at_work(nodes.second)
+    with (folder / "output.log").open() as log:  # its process holds the lock
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with suppress(BlockingIOError):
+                fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the run goes on without its driver")
+    found = dict(nodes.executor(LONG[:1], silent))
+    assert set(found) == {LONG[0]}
+    assert agree(found, here)
+
+
+def test_an_error_of_a_run_is_its_own(nodes: Nodes) -> None:
+    wrong = Run("nowhere", traces=300)
+    found = dict(nodes.executor([wrong, RUNS[0]], silent))
+    failure = found[wrong]
+    assert isinstance(failure, Failure)
+    assert failure.message.startswith("unknown domain 'nowhere'")
+    assert failure.log is not None
+    assert "unknown domain" in failure.log.read_text()
+    assert found[RUNS[0]]["test_traces"] == 100
+
+
+def test_reproduce_on_a_cluster(nodes: Nodes, here: Path, run: Command, tmp_path: Path) -> None:
+    words = ("main", "--domain", "blocksworld:3", "--network", "strips", "--encoding", "atoms", "--traces", 300,
+             "--test-traces", 100, "--steps", 0, "--seeds", 0, "--ray", nodes.cluster.address, "--ray-cpus", 1)  # fmt: skip
+    result = run("reproduce", *words)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[1:] == ["1 of 1 runs are done"]
+    found = read_results(tmp_path / "results" / "runs.jsonl")
+    assert set(found) == {RUNS[0]}
+    assert agree(found, here)
+    assert {path.name for path in (tmp_path / "build" / "runs").iterdir()} == {RUNS[0].name}
+
+
+def test_reproduce_without_a_cluster(run: Command) -> None:
+    result = run("reproduce", "main", "--domain", "blocksworld:3", "--network", "strips", "--ray", "127.0.0.1:1")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("trace2strips: no Ray cluster at 127.0.0.1:1 (hint: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_another_version_on_a_node(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "code_version", lambda: "9.9.9 abcdef")
+    with pytest.raises(
+        UserError, match=r"has another trace2strips: .*, here is 9\.9\.9 abcdef \(hint: install this one there\)"
+    ):
+        list(nodes.executor(RUNS, silent))
+    assert not nodes.runs.exists()
+
+
+def test_no_node_is_large_enough(head: tuple[Any, Path], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no node of the cluster has 64 CPUs and 4 GiB of memory"):
+        list(RayExecutor(head[0].address, tmp_path, cpus=64)(RUNS, silent))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:123456", "no..host:6379"])
+def test_nobody_listens(address: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no Ray cluster at .*hint: start one"):
+        list(RayExecutor(address, tmp_path)(RUNS, silent))
+
+
+@pytest.mark.parametrize("address", ["", "local", "host", "host:", ":6379", "ray://host"])
+def test_no_address(address: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"is no address \(hint: auto, HOST:PORT or ray://HOST:PORT\)"):
+        list(RayExecutor(address, tmp_path)(RUNS, silent))
+
+
+def test_someone_else_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 3)
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UserError, match="no Ray cluster at"):
+        list(RayExecutor(f"127.0.0.1:{server.getsockname()[1]}", tmp_path)(RUNS, silent))
+
+
+def test_ray_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"Ray is not installed \(hint: pip install 'trace2strips\[cluster\]'\)"):
+        list(RayExecutor("auto", tmp_path)(RUNS, silent))
+
+
+def test_a_folder_comes_whole_or_not_at_all(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("../outside"))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "before").touch()
+    with pytest.raises(tarfile.FilterError):
+        unpack(stream.getvalue(), tmp_path / "run")
+    assert (tmp_path / "run" / "before").exists()
+    assert not (tmp_path / "outside").exists()
