@@ -114,17 +114,20 @@ PRESETS: dict[str, Preset] = {
 class DecoderPreset:
     """How to train a decoder. The paper does not tell its sizes; they are ours in both presets."""
 
-    steps: int
-    batch: tuple[int, int]  # small and large domains
+    steps: dict[str, tuple[int, int]]  # small and large domains
+    batch: tuple[int, int]
     validate_every: int
     decoder: DecoderSettings
     optimiser: OptimiserSettings
 
 
 DECODER_PRESETS: dict[str, DecoderPreset] = {
-    "fast": DecoderPreset(6_000, (64, 64), 1_000, DecoderSettings(), OptimiserSettings()),
+    "fast": DecoderPreset(
+        {"sb": (6_000, 8_000), "sinusoidal": (4_000, 4_000), "rope": (4_000, 4_000)}, (64, 64), 1_000,
+        DecoderSettings(), OptimiserSettings(),
+    ),
     "paper": DecoderPreset(
-        500_000, (16, 64), 20_000, DecoderSettings(embedding_std=1.0),
+        dict.fromkeys(VARIANTS, (500_000, 500_000)), (16, 64), 20_000, DecoderSettings(embedding_std=1.0),
         OptimiserSettings("radam", 5e-5, warmup=0, cosine=False, weight_decay=0.0, clip=0.0, alpha=0.999, gamma=1.0,
                           muon=0.0, tested=1.0),
     ),
@@ -137,6 +140,15 @@ def decoder_settings_for(settings: LearnSettings) -> DecoderSettings:
     if settings.network == "sinusoidal":
         chosen = replace(chosen, embedding_std=max(0.5, chosen.embedding_std))
     return chosen if settings.heads is None else replace(chosen, heads=settings.heads)
+
+
+def steps_for(settings: LearnSettings, actions: int) -> int:
+    """How many steps are wanted where there are so many actions."""
+    if settings.steps is not None:
+        return settings.steps
+    if settings.network in VARIANTS:
+        return DECODER_PRESETS[settings.preset].steps[settings.network][actions > LARGE]
+    return PRESETS[settings.preset].steps
 
 
 @dataclass(frozen=True)
@@ -234,7 +246,7 @@ def learn(
     contradictions = find_contradictions(dataset)
     large = len(dataset.vocabulary.actions) > LARGE
     network_settings = network_settings_for(dataset, settings, preset)
-    steps = preset.steps if settings.steps is None else settings.steps
+    steps = steps_for(settings, len(dataset.vocabulary.actions))
     completion = Completion(dataset, layout)
     best: Attempt | None = None
     carried = 0.0
@@ -299,9 +311,10 @@ def learn_decoder(
 
     clock = time.perf_counter()
     preset = DECODER_PRESETS[settings.preset]
-    steps = preset.steps if settings.steps is None else settings.steps
+    actions = len(dataset.vocabulary.actions)
+    steps = steps_for(settings, actions)
     network = DecoderNetwork(dataset, decoder_settings_for(settings), preset.optimiser, steps, settings.seed)
-    batch = preset.batch[len(dataset.vocabulary.actions) > LARGE]
+    batch = preset.batch[actions > LARGE]
     checkpoint = None if run is None else run / "checkpoint-1.safetensors"
 
     def tell(stage: str, report: Report) -> None:

@@ -11,7 +11,7 @@ from trace2strips.domains import get_domain
 from trace2strips.experiments.datasets import samples
 from trace2strips.experiments.results import Row
 from trace2strips.experiments.runs import Run
-from trace2strips.learning import DECODER_PRESETS, PRESETS
+from trace2strips.learning import steps_for
 from trace2strips.traces import SampleSettings, sample
 
 
@@ -73,8 +73,7 @@ def scaled(known: Cost, measured: Run, run: Run) -> Cost:
 
 
 def wanted_steps(run: Run) -> int:
-    preset = DECODER_PRESETS[run.preset] if is_decoder(run) else PRESETS[run.preset]
-    return preset.steps if run.max_steps is None else run.max_steps
+    return steps_for(run.learn_settings, len(get_domain(run.domain).reachable_actions))
 
 
 def dataset_bytes(runs: Sequence[Run]) -> int:
