@@ -1,6 +1,6 @@
 """Writes the measured figures into README and docs, from results/ only.
 
-python benchmarks/tables.py           rewrite every block between <!-- table NAME --> and <!-- end -->
+python benchmarks/tables.py           rewrite every block between <!-- table NAME --> and <!-- end -->, and the plot
 python benchmarks/tables.py --check   exit with 1 if one is not what results/ say
 """
 
@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.experiments import EXPERIMENTS, read_results
+from trace2strips.experiments.estimates import cost, estimate
 from trace2strips.report import format_table, load_results, summary_table
 
 ROOT = Path(__file__).parent.parent
+PICTURE = ROOT / "docs" / "accuracy-against-length.svg"
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 ENCODINGS = {"atoms": "STRIPS atoms", "states:50": "STRIPS 50 states", "states:100": "STRIPS 100 states"}
 Rows = list[dict[str, Any]]
@@ -31,10 +33,10 @@ def load(name: str) -> dict[str, Any]:
     )
 
 
-def runs(experiment: str) -> Rows:
-    """The rows of the STRIPS Transformer, in the order of the experiment's list."""
+def runs(experiment: str, networks: Sequence[str] = ("strips",)) -> Rows:
+    """The rows of these networks, in the order of the experiment's list."""
     measured = read_results(ROOT / "results" / "runs.jsonl")
-    return [measured[run] for run in EXPERIMENTS[experiment] if run in measured and run.network == "strips"]
+    return [measured[run] for run in EXPERIMENTS[experiment] if run in measured and run.network in networks]
 
 
 def table(header: list[str], rows: list[list[str]], left: int = 1) -> str:
@@ -286,6 +288,60 @@ def equivalence() -> str:
     return table(header, lines, 4) + f"\n\n(`results/equivalence.json`, commit {commits(record['rows'])}.)"
 
 
+def decoders() -> str:
+    """Each decoder's row of seed 0 and up: the network, and the model extracted from it."""
+    names = {"sb": "SB", "sinusoidal": "Sinusoidal", "rope": "RoPE"}
+    paper = load("paper.json")
+    lines = []
+    measured = [*runs("main", ("sb",)), *runs("baselines", tuple(names))]
+    unique = {tuple(row[key] for key in ("network", "encoding", "domain", "seed")): row for row in measured}
+    order = sorted(unique, key=lambda k: (list(names).index(k[0]), k[1] != "atoms", BENCHMARKS.index(k[2]), k[1], k[3]))
+    for key in order:
+        row = unique[key]
+        label = {"atoms": "atoms"}.get(row["encoding"], row["encoding"].replace("states:", "") + " states")
+        table_of = paper["main"] if row["network"] == "sb" else paper["baselines"]
+        named = f"SB {label}" if row["network"] == "sb" else names[row["network"]]
+        theirs = table_of[row["domain"]][named]
+        wrong = " / ".join(str(row[f"{kind}_{part}"]) for kind, part in
+                           (("missing", "preconditions"), ("extra", "preconditions"), ("missing", "effects"),
+                            ("extra", "effects")))  # fmt: skip
+        long = row.get("long_plan_accuracy")
+        lines.append([
+            row["domain"], row["encoding"], row["network"], str(row["seed"]), accuracy(row["train_accuracy"]),
+            accuracy(row["test_accuracy"]), f"{theirs['test']['mean']:g}", wrong, row["equivalence"],
+            f"{row['plan_accuracy']:g}", "–" if long is None else f"{long:g}",
+            f"{row['train_seconds'] / 60:.1f} min", row["commit"],
+        ])  # fmt: skip
+    header = ["domain", "encoding", "network", "seed", "train", "test", "paper's mean",
+              "M_S: preconditions missing / extra, effects missing / extra", "M_S and the hidden model", "plans, M_S",
+              "plans, M_L", "training", "commit"]  # fmt: skip
+    return table(header, lines, 4)
+
+
+def estimates() -> str:
+    """Measured where it was, estimated from the nearest measured run elsewhere."""
+    rows = read_results(ROOT / "results" / "runs.jsonl")
+    lines = []
+    names = ("main", "baselines", "alignment", "dataset-size")
+    together = dict.fromkeys(run for name in names for run in EXPERIMENTS[name])
+    for name, listed_runs in (*((n, EXPERIMENTS[n]) for n in names), ("all of them, each run once", tuple(together))):
+        for network in dict.fromkeys(run.network for run in listed_runs):
+            mine = [run for run in listed_runs if run.network == network]
+            done = [cost(rows[run]).seconds for run in mine if run in rows]
+            left = [estimate(run, rows).seconds for run in mine if run not in rows]
+            hours = (sum(done) + sum(left)) / 3600
+            lines.append([name, network, str(len(mine)), str(len(done)), f"{sum(done) / 3600:.1f} h", f"{hours:.1f} h"])
+    total = sum(float(line[-1].removesuffix(" h")) for line in lines if line[0].startswith("all"))
+    header = ["experiment", "network", "runs", "measured", "took", "whole, with the estimate of the rest"]
+    return table(header, lines, 2) + f"\n\nAll of it: about {total:.0f} hours on two cores."
+
+
+def picture() -> str:
+    from trace2strips.report.plots import draw_lengths
+
+    return draw_lengths(load_results(ROOT / "results" / "runs.jsonl"))[0].file()
+
+
 def summary() -> str:
     return format_table(summary_table(load_results(ROOT / "results" / "runs.jsonl")))
 
@@ -295,7 +351,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
     "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
     "planners": planners, "world-metrics": world_metrics,
-    "equivalence": equivalence, "summary": summary,
+    "equivalence": equivalence, "summary": summary, "decoders": decoders, "estimates": estimates,
 }  # fmt: skip
 
 
@@ -308,9 +364,9 @@ def fill(text: str) -> str:
 
 def main() -> None:
     stale = []
-    for page in PAGES:
-        text = page.read_text()
-        new = fill(text)
+    for page in (*PAGES, PICTURE):
+        text = page.read_text() if page.exists() else ""
+        new = picture() if page == PICTURE else fill(text)
         if new != text:
             stale.append(page.name)
             if "--check" not in sys.argv:

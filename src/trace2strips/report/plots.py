@@ -43,6 +43,13 @@ class Plot:
     svg: str
     wide: bool = False
 
+    def file(self) -> str:
+        """The plot as a file of its own, dark on white."""
+        svg = self.svg.replace("currentColor", "#222222").replace("<svg ", '<svg style="background: white" ', 1)
+        for network, colour in COLOURS.items():
+            svg = svg.replace(f"var(--{network})", colour)
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{svg}'
+
     def html(self) -> str:
         kind = ' class="wide"' if self.wide else ""
         svg = self.svg.replace("<svg ", f'<svg role="img" aria-label="{escape(self.description)}" ', 1)
