@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 2
 export NUMBA_NUM_THREADS ?= 2
 
-.PHONY: help demo test check format bench lock clean
+.PHONY: help demo test check format bench report lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,10 +27,13 @@ format: $(VENV)/all ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+BENCHMARKS := sampling problem_difficulty kernels attention planners equivalence world_metrics
 bench: $(VENV)/all ## measure; figures go to results/
-	$(BIN)/python benchmarks/sampling.py --out results/sampling.json
-	$(BIN)/python benchmarks/problem_difficulty.py --out results/problem_difficulty.json
-	$(BIN)/python benchmarks/planners.py --out results/planners.json
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --out results/$$name.json || exit 1; done
+
+report: $(VENV)/all ## run what is missing of the paper's results, then write build/report
+	$(BIN)/trace2strips reproduce main baselines alignment dataset-size
+	$(BIN)/trace2strips report --force
 
 lock: ## resolve pyproject.toml anew into requirements/*.lock
 	./requirements/lock $(PYTHON)

@@ -1,8 +1,9 @@
 """Stick-breaking attention, a training step and state probing, each against its slow reference, in one run.
 
-1. Attention, forward and backward, batch 64, 4 heads, 150 positions, head size 16, one thread each: the log-space
-   reference in PyTorch and the fused kernel; once with random scores, where sticks are soon used up, and once with
-   scores so low that every walk goes to the first key.
+1. Attention, forward and backward, batch 64, 4 heads, 150 positions, head size 16, two threads each: the log-space
+   reference in PyTorch (its own threads) and the fused kernel (a thread for each half of the traces, as in training);
+   once with random scores, where sticks are soon used up, and once with scores so low that every walk goes to the first
+   key.
 2. A training step at blocksworld-8b (suffix all, batch 64, d_model 64, 2 layers, 8 heads) with the fused kernel, and
    the same network on the reference over all positions of padded traces, as one would write it in plain PyTorch.
 3. State probing: all prefixes of a trace in one pass, and every prefix run again with each test-p at its end.
@@ -10,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,14 +19,14 @@ import torch
 from measuring import options, seconds, write_results
 
 from trace2strips.domains import get_domain
-from trace2strips.networks.decoder import Batch, Decoder
+from trace2strips.networks.decoder import Batch, Decoder, in_threads
 from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
 from trace2strips.networks.decoder_training import DecoderNetwork
 from trace2strips.networks.stick_breaking import Packing, attend, attend_padded, strict_mask
 from trace2strips.probing import probe, probe_slowly
 from trace2strips.traces import Dataset, SampleSettings, sample
 
-BATCH, HEADS, TIME, SIZE = 64, 4, 150, 16
+BATCH, HEADS, TIME, SIZE, THREADS = 64, 4, 150, 16, 2
 BARS = {"attention": 12, "step": 3, "probing": 30}
 
 
@@ -35,18 +37,24 @@ def attention(bias: float, repeats: int) -> tuple[float, float]:
     q[..., 0], k[..., 0] = 1.0, bias * SIZE**0.5 + 0 * k[..., 0]
     inputs = [x.requires_grad_() for x in (q, k, v)]
     seen = strict_mask(torch.ones(BATCH, TIME, dtype=torch.bool))
-    packed = [x.detach().transpose(1, 2).flatten(0, 1).contiguous().requires_grad_() for x in inputs]
-    packed_weights = weights.transpose(1, 2).flatten(0, 1).contiguous()
-    offsets = np.arange(BATCH + 1) * TIME
-    packing = Packing(offsets, offsets, np.tile(np.arange(TIME, dtype=np.int32), BATCH))
+    offsets = np.arange(BATCH // 2 + 1) * TIME
+    packing = Packing(offsets, offsets, np.tile(np.arange(TIME, dtype=np.int32), BATCH // 2))
+    halves = [
+        [x.transpose(1, 2).flatten(0, 1).contiguous().requires_grad_() for x in parts]
+        for parts in zip(*(x.detach().chunk(2) for x in (q, k, v, weights)), strict=True)
+    ]
 
-    def reference() -> object:
+    def reference() -> Sequence[torch.Tensor]:
+        torch.set_num_threads(THREADS)
         return torch.autograd.grad(attend_padded(inputs[0], inputs[1], inputs[2], seen), inputs, weights)
 
-    def kernel() -> object:
-        return torch.autograd.grad(attend(packed[0], packed[1], packed[2], packing), packed, packed_weights)
+    def half(parts: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return torch.autograd.grad(attend(parts[0], parts[1], parts[2], packing), parts[:3], parts[3])
 
-    for ours, theirs in zip(kernel(), reference(), strict=True):  # type: ignore[call-overload]
+    def kernel() -> Sequence[torch.Tensor]:
+        return [torch.cat(both) for both in zip(*in_threads(half, halves), strict=True)]
+
+    for ours, theirs in zip(kernel(), reference(), strict=True):
         torch.testing.assert_close(ours, theirs.transpose(1, 2).flatten(0, 1), rtol=1e-3, atol=1e-4)
     return seconds(reference, repeats), seconds(kernel, 4 * repeats)
 
@@ -106,7 +114,7 @@ def main() -> None:
     slow = seconds(lambda: [probe_slowly(decoder, dataset, int(t)) for t in traces], 1)
     add("probing", slow, seconds(lambda: probe(decoder, dataset, traces), 10), BARS["probing"])
     settings = {
-        "attention": {"batch": BATCH, "heads": HEADS, "time": TIME, "size": SIZE, "threads": 1},
+        "attention": {"batch": BATCH, "heads": HEADS, "time": TIME, "size": SIZE, "threads": THREADS},
         "step": {"domain": "blocksworld-8b", "suffix": "all", "traces": len(dataset), "batch": BATCH, "threads": 2},
         "probing": {"traces": len(traces), "threads": 1},
         "seed": 0,
