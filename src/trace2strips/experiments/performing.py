@@ -44,8 +44,8 @@ from trace2strips.traces import Dataset, Kind, SampleSettings, sample
 from trace2strips.training import Report
 
 PROBLEMS = 100
-PROBED_LONG = 1_000  # test traces from which M_L is extracted
-CURVE = SampleSettings(8_000, 400, "test", suffix="all")  # the traces behind accuracy against length
+PROBED_LONG = 400  # test traces from which M_L is extracted
+CURVE = SampleSettings(4_000, 400, "test", suffix="all")  # the traces behind accuracy against length
 BIN = 20  # actions
 FIGURES = "figures.json"
 
