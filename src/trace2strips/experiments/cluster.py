@@ -40,7 +40,7 @@ MEMORY = 4 * 2**30  # bytes; the longest traces (maze-7x7) took the STRIPS Trans
 RETRIES = 5  # of a run whose node or worker was lost
 AHEAD = 2  # tasks beyond what the cluster can hold: a node that becomes free has work, a node that joins too
 POLL = 0.5  # seconds between two looks at what the tasks tell
-PATIENCE = 30  # seconds that a cluster has to answer; Ray itself waits for minutes
+PATIENCE = 60  # seconds that a cluster has to answer; Ray itself waits for minutes
 HINT = "start one: ray start --head, and: ray start --address=HOST:6379 on further machines"
 PROBE = """
 import logging, sys, ray
