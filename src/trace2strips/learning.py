@@ -123,7 +123,7 @@ class DecoderPreset:
 
 DECODER_PRESETS: dict[str, DecoderPreset] = {
     "fast": DecoderPreset(
-        {"sb": (6_000, 8_000), "sinusoidal": (4_000, 4_000), "rope": (4_000, 4_000)}, (64, 64), 1_000,
+        {"sb": (4_000, 5_000), "sinusoidal": (3_000, 3_000), "rope": (3_000, 3_000)}, (64, 64), 1_000,
         DecoderSettings(), OptimiserSettings(),
     ),
     "paper": DecoderPreset(

@@ -45,6 +45,6 @@ class OptimiserSettings:
     weight_decay: float = 0.01
     clip: float = 1.0  # longest gradient; 0: any
     alpha: float = 0.5
-    gamma: float = 1.0
+    gamma: float = 0.0  # 0: plain cross-entropy, which goes on pushing where the answer is right already
     muon: float = 0.02
     tested: float = 0.25
