@@ -318,6 +318,29 @@ def decoders() -> str:
     return table(header, lines, 4)
 
 
+def decoder_trials() -> str:
+    record = load("decoder_trials.json")
+    rows = [
+        [row["trial"], accuracy(row["train"]), accuracy(row["test"]), f"{row['seconds']:.0f} s"]
+        for row in record["rows"]
+    ]
+    return table(["changed", "train", "test", "training"], rows) + (
+        f"\n\n(`results/decoder_trials.json`, seed 0, commit {record['commit']})"
+    )
+
+
+def attention() -> str:
+    record = load("attention.json")
+    rows = [
+        [row["what"], f"{1000 * row['reference_seconds']:,.1f} ms", f"{1000 * row['seconds']:,.2f} ms",
+         f"{row['ratio']:.1f}×", "–" if row["bar"] is None else f"{row['bar']}×"]
+        for row in record["rows"]
+    ]  # fmt: skip
+    return table(["what", "reference", "ours", "faster", "wanted"], rows) + (
+        f"\n\n(`results/attention.json`, seed 0, commit {record['commit']})"
+    )
+
+
 def estimates() -> str:
     """Measured where it was, estimated from the nearest measured run elsewhere."""
     rows = read_results(ROOT / "results" / "runs.jsonl")
@@ -352,6 +375,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
     "planners": planners, "world-metrics": world_metrics,
     "equivalence": equivalence, "summary": summary, "decoders": decoders, "estimates": estimates,
+    "decoder-trials": decoder_trials, "attention": attention,
 }  # fmt: skip
 
 
