@@ -22,6 +22,7 @@ STEPS, LOOKED_AT, SEED = 1_500, 4_000, 0
 FAST, SIZE = OptimiserSettings(), DecoderSettings()
 TRIALS = {
     "preset fast": (FAST, SIZE),
+    "no copies of keys": (replace(FAST, copies=1), SIZE),
     "focal loss, γ = 1": (replace(FAST, gamma=1.0), SIZE),
     "all `test-p`": (replace(FAST, tested=1.0), SIZE),
     "no Muon, AdamW 4·10⁻³ for all": (replace(FAST, muon=0.0, rate=4e-3), SIZE),

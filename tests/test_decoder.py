@@ -22,6 +22,7 @@ from trace2strips.networks.decoder import (
     Session,
     make_batch,
     probabilities,
+    repeat_keys,
     right_traces,
     self_masked,
 )
@@ -248,6 +249,32 @@ def test_a_share_of_the_final_values_gives_the_same_loss_and_gradient_on_average
     assert np.mean([one[0] for one in found]) == pytest.approx(loss, rel=0.02)
     mean = torch.stack([one[1] for one in found]).mean(0)
     assert float((mean - gradient).norm() / gradient.norm()) < 0.1
+
+
+def test_copies_of_the_keys_change_nothing_for_a_sharp_head_or_for_softmax() -> None:
+    dataset = data()
+    batch = make_batch(dataset, np.arange(6))
+    twice = repeat_keys(batch, 2)
+    assert twice.keys.tolist() == [key for key in batch.keys.tolist() for _ in range(2)]
+    assert twice.packing.visible.tolist() == (2 * batch.packing.visible).tolist()
+    for variant, scale in (("sb", 1e4), ("rope", 1.0)):
+        torch.manual_seed(0)
+        decoder = Decoder(len(dataset.vocabulary), replace(SMALL, variant=variant, layers=1))
+        with torch.no_grad():
+            decoder.each_block[0].query.weight *= scale  # every share is 0 or 1 then
+            torch.testing.assert_close(decoder(twice), decoder(batch), rtol=1e-4, atol=1e-5)
+    torch.manual_seed(0)
+    blurred = Decoder(len(dataset.vocabulary), SMALL)
+    with torch.no_grad():
+        assert not torch.allclose(blurred(twice), blurred(batch), atol=1e-3)
+
+
+def test_keys_are_copied_late_in_training_and_for_sticks_only() -> None:
+    rng = np.random.default_rng(0)
+    for variant, steps, expected in (("sb", 0, {1}), ("sb", 39, {1}), ("sb", 40, {1, 2, 3}), ("rope", 90, {1})):
+        network = DecoderNetwork(data(), replace(SMALL, variant=variant), OptimiserSettings(copies=3), 100, 0)
+        network.steps = steps
+        assert {network.copies(rng) for _ in range(40)} == expected
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (12, 5), (5, 12)])

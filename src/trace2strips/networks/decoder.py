@@ -75,6 +75,15 @@ def make_batch(
     return Batch(tokens, positions, keys, Packing(query_offsets, key_offsets, visible))
 
 
+def repeat_keys(batch: Batch, copies: int) -> Batch:
+    """The same batch with every key `copies` times in a row."""
+    if copies == 1:
+        return batch
+    seen = batch.packing
+    packing = Packing(seen.query_offsets, seen.key_offsets * copies, seen.visible * np.int32(copies))
+    return Batch(batch.tokens, batch.positions, np.repeat(batch.keys, copies), packing)
+
+
 @compiled(vector=True)
 def batch_kernel(tokens, masked, offsets, chosen, kinds, kept):  # type: ignore[no-untyped-def]
     total, place = 0, 0

@@ -7,6 +7,10 @@ Loss: the focal loss of each scored position (actions and `test-p`), mean over a
 Nobody attends to a `test-p`, and there is one for every atom, so a step looks at a random share of them only, each
 weighted by the inverse of the share: on average the same loss, at a third of the cost.
 
+What has happened twice in a row has happened: effects are idempotent. So in the later part of training the keys of a
+batch may each stand there twice. To a head that reads the last key that matters this is the same trace; one that counts,
+or lets every key take a little of its stick, is told before it meets traces that are longer than those of training.
+
 The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
 and Schulz's iteration with PyTorch's coefficients, but in float32); everything else goes by Adam.
 
@@ -29,6 +33,7 @@ from trace2strips.networks.decoder import (
     Decoder,
     in_threads,
     make_batch,
+    repeat_keys,
     right_traces,
 )
 from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
@@ -112,12 +117,18 @@ class DecoderNetwork:
         total = np.append(0, np.cumsum(scored))[np.append(0, np.cumsum(lengths))]
         each = 1.0 / (traces * np.maximum(1, np.diff(total)))
         weights = np.repeat(each, lengths) * scored / np.where(tests, share, 1.0)
-        batch = make_batch(data, chosen, kept=kept)
+        batch = repeat_keys(make_batch(data, chosen, kept=kept), self.copies(rng))
         refused = torch.from_numpy(data.inapplicable[where[kept]])
         weight = torch.from_numpy(weights[kept].astype(np.float32))
         loss = focal_loss(self.decoder(batch), refused, weight, self.settings.alpha, self.settings.gamma)
         gradients = torch.autograd.grad(loss, self.parameters)
         return float(loss.detach()), torch.cat([g.flatten() for g in gradients])
+
+    def copies(self, rng: np.random.Generator) -> int:
+        """How often each key of a batch stands there. Softmax attention would not see a difference."""
+        late = 5 * self.steps >= 2 * self.planned
+        most = self.settings.copies if late and self.decoder.settings.variant == "sb" else 1
+        return int(rng.integers(1, most + 1))
 
     def slowness(self) -> float:
         """Of the step about to be taken (`steps` counts it already): warm-up and cosine, from 0 to 1."""
