@@ -262,7 +262,7 @@ def test_copies_of_the_keys_change_nothing_for_a_sharp_head_or_for_softmax() -> 
         decoder = Decoder(len(dataset.vocabulary), replace(SMALL, variant=variant, layers=1))
         with torch.no_grad():
             decoder.each_block[0].query.weight *= scale  # every share is 0 or 1 then
-            torch.testing.assert_close(decoder(twice), decoder(batch), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(decoder(twice), decoder(batch), rtol=1e-3, atol=1e-3)
     torch.manual_seed(0)
     blurred = Decoder(len(dataset.vocabulary), SMALL)
     with torch.no_grad():

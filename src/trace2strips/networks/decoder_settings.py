@@ -35,8 +35,8 @@ class OptimiserSettings:
     """AdamW or RAdam; the rate rises over the warm-up and falls to 0 along a cosine, or stays.
 
     `muon` is the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest. `tested` is the share
-    of the `test-p` of a trace that a step looks at. Of `sb`, each key stands there 1 to `copies` times, by chance, after
-    the first 2/5 of training.
+    of the `test-p` of a trace that a step looks at. Of `sb`, each key stands there 1 to `copies` times, by chance,
+    after the first 2/5 of training.
     """
 
     optimiser: str = "adamw"

@@ -8,8 +8,8 @@ Nobody attends to a `test-p`, and there is one for every atom, so a step looks a
 weighted by the inverse of the share: on average the same loss, at a third of the cost.
 
 What has happened twice in a row has happened: effects are idempotent. So in the later part of training the keys of a
-batch may each stand there twice. To a head that reads the last key that matters this is the same trace; one that counts,
-or lets every key take a little of its stick, is told before it meets traces that are longer than those of training.
+batch may each stand there twice. To a head that reads the last key that matters this is the same trace; one that
+counts, or lets every key take a little of its stick, is told before it meets traces longer than those of training.
 
 The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
 and Schulz's iteration with PyTorch's coefficients, but in float32); everything else goes by Adam.
