@@ -239,4 +239,5 @@ def test_a_process_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.Mo
     run = Run("blocksworld:3", preset="paper", form="attention", traces=300, max_steps=10**8)
     ((given, outcome),) = LocalExecutor(tmp_path, tmp_path / "datasets")([run], lambda *_: started[0].kill())
     assert given == run
-    assert outcome == Failure("its process died of SIGKILL, out of memory?", tmp_path / run.name / "output.log")
+    log = tmp_path / run.name / "output.log"
+    assert outcome == Failure("its process died of SIGKILL, out of memory?", log, killed=True)
