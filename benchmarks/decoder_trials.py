@@ -1,6 +1,6 @@
 """What makes the SB Transformer converge, and hold on longer traces: one setting changed at a time.
 
-blocksworld-8b, init-atoms, seed 0, 100,000 training traces, 1,500 steps of batch 64 with the cosine over them; accuracy
+blocksworld-8b, init-atoms, seed 0, 100,000 training traces, 1,000 steps of batch 64 with the cosine over them; accuracy
 on the first 4,000 training traces and on 4,000 test traces (D = 200).
 """
 
@@ -18,7 +18,7 @@ from trace2strips.networks.decoder_training import DecoderNetwork
 from trace2strips.traces import SampleSettings, sample
 from trace2strips.training import TrainingSettings, draw_batches
 
-STEPS, LOOKED_AT, SEED = 1_500, 4_000, 0
+STEPS, LOOKED_AT, SEED = 1_000, 4_000, 0
 FAST, SIZE = OptimiserSettings(), DecoderSettings()
 TRIALS = {
     "preset fast": (FAST, SIZE),
