@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import figures
 
@@ -17,10 +18,13 @@ from trace2strips.experiments import EXPERIMENTS, Run, perform, planned, read_re
 from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
 from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of
 from trace2strips.experiments.execution import Failure, Tell, execute_missing
+from trace2strips.experiments.performing import against_length, differences
 from trace2strips.experiments.results import Row, append_result, run_of
 from trace2strips.experiments.runs import arranged
-from trace2strips.learning import open_run
-from trace2strips.traces import SampleSettings, sample
+from trace2strips.extraction import WorldModel
+from trace2strips.learning import LearnedModel, LearnSettings, open_run
+from trace2strips.strips import StripsModel
+from trace2strips.traces import Dataset, SampleSettings, Trace, Vocabulary, sample
 from trace2strips.training import Report
 
 TINY = Run("blocksworld:3", traces=300, test_traces=100, max_steps=500)
@@ -286,3 +290,28 @@ def test_disk_is_that_of_datasets_needed_at_a_time(tmp_path: Path) -> None:
     assert dataset_bytes([TINY]) == dataset_bytes([TINY, replace(TINY, seed=0, heads=20)]) == one
     assert dataset_bytes([TINY, replace(TINY, seed=1)]) == pytest.approx(one, rel=0.2)
     assert dataset_bytes([]) == 0
+
+
+# --- figures of decoders ---------------------------------------------------------------------------------------------
+
+
+def test_differences_are_counted_bit_by_bit() -> None:
+    domain = get_domain("blocksworld:3")
+    assert set(differences(domain, WorldModel(domain.model, Vocabulary(()))).values()) == {0}
+    first, *others = domain.model.actions
+    gone, new = min(first.pre), min(set(domain.model.atoms) - first.pre - first.delete)
+    changed = replace(first, pre=(first.pre - {gone}) | {new}, add=frozenset(), delete=first.delete | {new})
+    found = differences(domain, WorldModel(StripsModel(domain.model.atoms, (changed, *others)), Vocabulary(())))
+    expected = {"missing_preconditions": 1, "extra_preconditions": 1, "missing_effects": len(first.add)}
+    assert found == {**expected, "extra_effects": 1}
+
+
+def test_accuracy_is_told_by_the_number_of_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused actions count as actions too."""
+    lengths = (0, 1, 20, 21, 40, 41)
+    traces = Dataset.of([Trace(("a",) * n, tuple(i % 2 == 0 for i in range(n))) for n in lengths])
+    right = np.array([True, True, False, True, False, False])
+    monkeypatch.setattr("trace2strips.networks.decoder.right_traces", lambda *_: right)
+    monkeypatch.setattr(LearnedModel, "decoder", lambda _: None)
+    learned = LearnedModel(WorldModel(StripsModel((), ()), traces.vocabulary), {}, LearnSettings("sb"))
+    assert against_length(learned, traces) == {"accuracy_by_length": [[20, 2 / 3, 3], [40, 0.5, 2], [60, 0.0, 1]]}

@@ -18,7 +18,16 @@ from test_cli import refused
 from trace2strips.domains import get_domain
 from trace2strips.errors import TraceError, UserError
 from trace2strips.extraction import count_parts
-from trace2strips.learning import LearnedModel, LearnSettings, learn, load_run, owners, world_from_json, world_to_json
+from trace2strips.learning import (
+    LearnedModel,
+    LearnSettings,
+    learn,
+    load_run,
+    owners,
+    steps_for,
+    world_from_json,
+    world_to_json,
+)
 from trace2strips.pddl import read_model
 from trace2strips.traces import Dataset, SampleSettings, Trace, sample, write_traces
 
@@ -304,3 +313,11 @@ def test_traces_of_models_that_are_no_blocksworld() -> None:
     start = learned.world.states["start"]
     works = {name for name in ("open", "close", "lock", "unlock") if learned.model.action(name).applicable(start)}
     assert works == {"open", "lock"}
+
+
+def test_steps_by_network_and_size() -> None:
+    assert [steps_for(LearnSettings(network), 50) for network in ("strips", "sb", "rope")] == [2_000, 4_000, 3_000]
+    assert (
+        steps_for(LearnSettings("sb", preset="paper"), 128) == steps_for(LearnSettings(preset="paper"), 50) == 500_000
+    )
+    assert steps_for(LearnSettings("sb", steps=7), 50) == steps_for(LearnSettings(steps=7), 128) == 7

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from conftest import Run as CommandLine
@@ -363,6 +364,17 @@ def test_the_folder_cannot_be_a_file(run: CommandLine, tmp_path: Path) -> None:
         "trace2strips: out: File exists (hint: name a folder with --out)\n",
     )
     assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_plot_as_a_file_needs_no_page(results: Results) -> None:
+    from trace2strips.report.plots import draw_lengths
+
+    plot = draw_lengths(results)[0]
+    assert "var(--sb)" in plot.svg
+    assert ElementTree.fromstring(plot.file()).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "#0072b2" in plot.file()
+    assert "var(" not in plot.file()
+    assert "currentColor" not in plot.file()
 
 
 # ---- in a browser

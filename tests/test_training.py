@@ -58,6 +58,14 @@ def test_training_can_go_on_to_its_end_and_look_at_a_part_on_the_way() -> None:
     assert (report.step, report.best, report.best_step) == (3 * BLOCK, 1.0, 2 * BLOCK)
 
 
+def test_the_first_traces_are_those_of_the_whole() -> None:
+    whole = sample(get_domain("blocksworld:3"), SampleSettings(20, 8, suffix="all"))
+    few = whole.first(7)
+    assert list(few) == [whole[i] for i in range(7)]
+    assert len(few.tokens) == len(few.inapplicable) == whole.offsets[7]
+    assert len(whole.first(30)) == 20
+
+
 def test_batches_depend_on_seed_and_step_alone() -> None:
     settings = TrainingSettings(3 * BLOCK, 4, BLOCK, seed=5)
     block = draw_batches(100, settings, BLOCK)

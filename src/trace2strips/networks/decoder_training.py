@@ -5,7 +5,7 @@ Loss: the focal loss of each scored position (actions and `test-p`), mean over a
     ℓ(y, z) = −α z (1−y)^γ log y − (1−α)(1−z) y^γ log(1−y)
 
 Nobody attends to a `test-p`, and there is one for every atom, so a step looks at a random share of them only, each
-weighted by the inverse of the share: on average the same loss, at a third of the cost.
+weighted by the inverse of the share: on average the same loss, at a lower cost.
 
 What has happened twice in a row has happened: effects are idempotent. So in the later part of training the keys of a
 batch may each stand there twice. To a head that reads the last key that matters this is the same trace; one that
