@@ -234,10 +234,22 @@ def sum_lanes(x):  # type: ignore[no-untyped-def]
 
 
 @compiled(vector=True)
+def break_off(z, seen):  # type: ignore[no-untyped-def]
+    """β = σ(z) and 1 − β, both without cancellation; a key that is not seen takes nothing."""
+    kind = type(z)
+    zero, one = kind(0), kind(1)
+    e = exponential(max(-abs(z), kind(-87)))
+    large = one / (one + e)
+    small = e * large
+    beta = (large if z >= zero else small) if seen else zero
+    return beta, (small if z >= zero else large) if seen else one
+
+
+@compiled(vector=True)
 def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, stop, out):  # type: ignore[no-untyped-def]
     """Rows of `lanes`, for 32 queries: q, o (a row for each coordinate), the stick, A_j, how many keys are seen."""
     kind = q.dtype.type
-    zero, one, least = kind(0), kind(1), kind(-87)
+    zero, one = kind(0), kind(1)
     size = len(template)
     stick, share, seen = 2 * size, 2 * size + 1, 2 * size + 2
     lanes = np.empty((2 * size + 3, LANES), q.dtype)
@@ -266,12 +278,7 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
                         for d in range(size - size % 4, size):
                             z = fma(lanes[d, i], key[d], z)
                         z = (z + z1) + (z2 + z3)
-                        e = exponential(max(-abs(z), least))
-                        large = one / (one + e)
-                        small = e * large
-                        sees = kind(j) < lanes[seen, i]
-                        beta = (large if z >= zero else small) if sees else zero
-                        rest = (small if z >= zero else large) if sees else one
+                        beta, rest = break_off(z, kind(j) < lanes[seen, i])
                         lanes[share, i] = beta * lanes[stick, i]
                         lanes[stick, i] *= rest
                     for i in range(width):
@@ -295,7 +302,7 @@ def backward_kernel(  # type: ignore[no-untyped-def]
 ):
     """Rows of `lanes`: q, g, dq, the stick, A_j, how many keys are seen, T, dz. dk, dv are summed up lane by lane."""
     kind = q.dtype.type
-    zero, one, least = kind(0), kind(1), kind(-87)
+    zero, one = kind(0), kind(1)
     size = len(template)
     stick, share, seen, left, pull = 3 * size, 3 * size + 1, 3 * size + 2, 3 * size + 3, 3 * size + 4
     lanes = np.empty((3 * size + 5, LANES), q.dtype)
@@ -341,12 +348,7 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                         for d in range(size - size % 2, size):
                             gain = fma(lanes[size + d, i], value[d], gain)
                         gain += gain1
-                        e = exponential(max(-abs(z), least))
-                        large = one / (one + e)
-                        small = e * large
-                        sees = kind(j) < lanes[seen, i]
-                        beta = (large if z >= zero else small) if sees else zero
-                        rest = (small if z >= zero else large) if sees else one
+                        beta, rest = break_off(z, kind(j) < lanes[seen, i])
                         weight = beta * lanes[stick, i]
                         lanes[left, i] -= weight * gain
                         lanes[share, i] = weight
