@@ -22,9 +22,10 @@ STEPS, LOOKED_AT, SEED = 1_000, 4_000, 0
 FAST, SIZE = OptimiserSettings(), DecoderSettings()
 TRIALS = {
     "preset fast": (FAST, SIZE),
-    "no copies of keys": (replace(FAST, copies=1), SIZE),
+    "scores not shifted": (replace(FAST, shift=0.0), SIZE),
+    "no hard traces": (replace(FAST, hard=0.0), SIZE),
     "focal loss, γ = 1": (replace(FAST, gamma=1.0), SIZE),
-    "all `test-p`": (replace(FAST, tested=1.0), SIZE),
+    "all `test-p` at every step": (replace(FAST, tested=1.0), SIZE),
     "no Muon, AdamW 4·10⁻³ for all": (replace(FAST, muon=0.0, rate=4e-3), SIZE),
     "AdamW 4·10⁻³ beside Muon": (replace(FAST, rate=4e-3), SIZE),
     "Muon 0.05": (replace(FAST, muon=0.05), SIZE),

@@ -22,7 +22,6 @@ from trace2strips.networks.decoder import (
     Session,
     make_batch,
     probabilities,
-    repeat_keys,
     right_traces,
     self_masked,
 )
@@ -251,30 +250,55 @@ def test_a_share_of_the_final_values_gives_the_same_loss_and_gradient_on_average
     assert float((mean - gradient).norm() / gradient.norm()) < 0.1
 
 
-def test_copies_of_the_keys_change_nothing_for_a_sharp_head_or_for_softmax() -> None:
+def test_a_shift_of_the_scores_changes_nothing_for_a_sharp_head() -> None:
     dataset = data()
-    batch = make_batch(dataset, np.arange(6))
-    twice = repeat_keys(batch, 2)
-    assert twice.keys.tolist() == [key for key in batch.keys.tolist() for _ in range(2)]
-    assert twice.packing.visible.tolist() == (2 * batch.packing.visible).tolist()
-    for variant, scale in (("sb", 1e4), ("rope", 1.0)):
-        torch.manual_seed(0)
-        decoder = Decoder(len(dataset.vocabulary), replace(SMALL, variant=variant, layers=1))
-        with torch.no_grad():
-            decoder.each_block[0].query.weight *= scale  # every share is 0 or 1 then
-            torch.testing.assert_close(decoder(twice), decoder(batch), rtol=1e-3, atol=1e-3)
+    batch, shifted = (make_batch(dataset, np.arange(6), shift=shift) for shift in (0.0, 1.0))
     torch.manual_seed(0)
-    blurred = Decoder(len(dataset.vocabulary), SMALL)
+    decoder = Decoder(len(dataset.vocabulary), replace(SMALL, layers=1))
     with torch.no_grad():
-        assert not torch.allclose(blurred(twice), blurred(batch), atol=1e-3)
+        assert not torch.allclose(decoder(shifted), decoder(batch), atol=1e-3)
+        decoder.each_block[0].query.weight *= 1e5  # every share is 0 or 1 then
+        torch.testing.assert_close(decoder(shifted), decoder(batch), rtol=1e-3, atol=1e-3)
 
 
-def test_keys_are_copied_late_in_training_and_for_sticks_only() -> None:
+def test_scores_are_shifted_late_in_training_and_for_sticks_only() -> None:
     rng = np.random.default_rng(0)
-    for variant, steps, expected in (("sb", 0, {1}), ("sb", 39, {1}), ("sb", 40, {1, 2, 3}), ("rope", 90, {1})):
-        network = DecoderNetwork(data(), replace(SMALL, variant=variant), OptimiserSettings(copies=3), 100, 0)
+    for variant, steps, shifted in (("sb", 0, False), ("sb", 39, False), ("sb", 40, True), ("rope", 90, False)):
+        network = DecoderNetwork(data(), replace(SMALL, variant=variant), OptimiserSettings(shift=2.0), 100, 0)
         network.steps = steps
-        assert {network.copies(rng) for _ in range(40)} == expected
+        found = [network.shift(rng) for _ in range(100)]
+        assert (min(found) < -1.5, max(found) > 1.5) == (shifted, shifted)
+        assert max(map(abs, found)) <= 2
+
+
+def test_final_values_are_looked_at_all_first_and_then_in_part() -> None:
+    network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=0.0, shift=0.0), 100, 0)
+    rng = np.random.default_rng(0)
+    everything = network.loss_and_gradient(np.arange(8), 8, rng)[0]
+    network.steps = 20
+    with np.errstate(divide="ignore"):
+        assert network.loss_and_gradient(np.arange(8), 8, rng)[0] < everything
+
+
+def test_hard_traces_are_those_that_are_farthest_from_the_truth() -> None:
+    dataset = data(400)
+    network = DecoderNetwork(dataset, SMALL, OptimiserSettings(hard=0.5), 100, 0)
+    off = np.abs(probabilities(network.decoder, dataset) - dataset.inapplicable)
+    off *= dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
+    worst = np.maximum.reduceat(off, dataset.offsets[:-1])
+    assert network.find_hard().tolist() == np.argsort(-worst, kind="stable")[:12].tolist()
+
+    chosen = np.arange(100, 116)
+    assert network.harden(chosen) is chosen
+    network.steps = 20
+    batch = network.harden(chosen)
+    assert len(batch) == 16
+    assert sum(trace in network.hard for trace in batch) >= 8
+    assert sum(trace in chosen[8:] for trace in batch) >= 8
+    before = network.hard
+    network.steps = 21
+    network.harden(chosen)
+    assert network.hard is before  # it looks again after some steps
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (12, 5), (5, 12)])

@@ -27,12 +27,14 @@ def offsets(lengths: list[int]) -> np.ndarray:
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Packing, int, int, int]:
-    """Traces with queries and keys, down to none at all; each query sees any number of its trace's keys."""
+    """Traces with queries and keys, down to none at all; each query sees any number of its trace's keys; scores
+    are shifted or not."""
     lengths = draw(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 24)), max_size=4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     seen = [rng.integers(0, keys + 1, size=queries) for queries, keys in lengths]
     visible = np.concatenate([*seen, np.empty(0)]).astype(np.int32)
-    packing = Packing(offsets([q for q, _ in lengths]), offsets([k for _, k in lengths]), visible)
+    shift = draw(st.sampled_from([0.0, -1.5, 3.0]))
+    packing = Packing(offsets([q for q, _ in lengths]), offsets([k for _, k in lengths]), visible, shift)
     return packing, draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 5, 8])), draw(st.integers(0, 2**32))
 
 

@@ -45,8 +45,8 @@ from trace2strips.training import Report
 
 PROBLEMS = 100
 PROBED_LONG = 400  # test traces from which M_L is extracted
-CURVE = SampleSettings(4_000, 400, "test", suffix="all")  # the traces behind accuracy against length
-BIN = 20  # actions
+CURVE = SampleSettings(8_000, 400, "test", suffix="all")  # the traces behind accuracy against length
+BIN = 10  # actions
 FIGURES = "figures.json"
 
 Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sample`; the last one gives the vocabulary

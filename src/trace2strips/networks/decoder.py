@@ -63,6 +63,7 @@ def make_batch(
     chosen: Int64[np.ndarray, " traces"],
     masked: Bool[np.ndarray, " positions"] | None = None,
     kept: Bool[np.ndarray, " places"] | None = None,
+    shift: float = 0.0,
 ) -> Batch:
     """Some traces of a dataset. Actions that are `masked` are no keys; without it, those labelled inapplicable.
 
@@ -72,16 +73,7 @@ def make_batch(
     kept = np.empty(0, dtype=bool) if kept is None else kept
     arrays = batch_kernel(dataset.tokens, masked, dataset.offsets, chosen, dataset.vocabulary.kinds, kept)
     tokens, positions, keys, visible, query_offsets, key_offsets = arrays
-    return Batch(tokens, positions, keys, Packing(query_offsets, key_offsets, visible))
-
-
-def repeat_keys(batch: Batch, copies: int) -> Batch:
-    """The same batch with every key `copies` times in a row."""
-    if copies == 1:
-        return batch
-    seen = batch.packing
-    packing = Packing(seen.query_offsets, seen.key_offsets * copies, seen.visible * np.int32(copies))
-    return Batch(batch.tokens, batch.positions, np.repeat(batch.keys, copies), packing)
+    return Batch(tokens, positions, keys, Packing(query_offsets, key_offsets, visible, shift))
 
 
 @compiled(vector=True)

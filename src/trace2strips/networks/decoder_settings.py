@@ -35,8 +35,9 @@ class OptimiserSettings:
     """AdamW or RAdam; the rate rises over the warm-up and falls to 0 along a cosine, or stays.
 
     `muon` is the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest. `tested` is the share
-    of the `test-p` of a trace that a step looks at. Of `sb`, each key stands there 1 to `copies` times, by chance,
-    after the first 2/5 of training.
+    of the `test-p` of a trace that a step looks at, after the first fifth of training, which looks at all. From there on
+    a share `hard` of each batch are traces that the network has trouble with. Of `sb`, the scores of a batch are
+    shifted by a random number from −`shift` to `shift` after the first 2/5 of training.
     """
 
     optimiser: str = "adamw"
@@ -49,4 +50,5 @@ class OptimiserSettings:
     gamma: float = 0.0  # 0: plain cross-entropy, which goes on pushing where the answer is right already
     muon: float = 0.02
     tested: float = 0.25
-    copies: int = 2
+    hard: float = 0.5
+    shift: float = 1.4

@@ -4,12 +4,18 @@ Loss: the focal loss of each scored position (actions and `test-p`), mean over a
 
     ℓ(y, z) = −α z (1−y)^γ log y − (1−α)(1−z) y^γ log(1−y)
 
-Nobody attends to a `test-p`, and there is one for every atom, so a step looks at a random share of them only, each
-weighted by the inverse of the share: on average the same loss, at a lower cost.
+Nobody attends to a `test-p`, and there is one for every atom: they teach most at the beginning, cost most of the time,
+and are soon right. So after the first fifth of training a step looks at a random share of them only, each weighted by
+the inverse of the share: on average the same loss.
 
-What has happened twice in a row has happened: effects are idempotent. So in the later part of training the keys of a
-batch may each stand there twice. To a head that reads the last key that matters this is the same trace; one that
-counts, or lets every key take a little of its stick, is told before it meets traces longer than those of training.
+A refusal for one rare reason alone (all that an action needs is there but one atom) comes up for each action in one
+trace of a thousand. So after the first fifth of training a part of each batch are *hard* traces: those of the training
+set where y of some action is farthest from the truth; the network looks for them every LOOK_EVERY steps.
+
+A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
+to take only most of it where it should take all; on longer traces this adds up. So in the later part of training the
+scores z of a batch are shifted, all by one random number: a head must then keep a distance from both mistakes.
+Raising all scores by log c does to small shares what c copies of every key would do. Softmax would not see a shift.
 
 The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
 and Schulz's iteration with PyTorch's coefficients, but in float32); everything else goes by Adam.
@@ -21,11 +27,11 @@ updates as a whole. Needs the extra `networks`. May import up to `traces`.
 
 from __future__ import annotations
 
-from math import cos, pi, sqrt
+from math import ceil, cos, pi, sqrt
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor
 from torch.nn import functional
 
@@ -33,7 +39,7 @@ from trace2strips.networks.decoder import (
     Decoder,
     in_threads,
     make_batch,
-    repeat_keys,
+    portions,
     right_traces,
 )
 from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
@@ -42,6 +48,8 @@ from trace2strips.networks.stick_breaking import places_of
 from trace2strips.traces import Dataset, Kind
 
 CHUNKS = 2
+ALL_TESTED, UNSHIFTED = 0.2, 0.4  # parts of training
+LOOK_EVERY, HARDEST = 500, 0.03  # steps; share of the training set
 QUINTIC = (3.4445, -4.7750, 2.0315)  # a σ + b σ³ + c σ⁵ takes every σ in (0, 1] near 1 within five rounds
 ROUNDS = 5
 
@@ -69,7 +77,7 @@ def orthogonal(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows col
 
 
 class DecoderNetwork:
-    """Decoder, moments of its gradient, number of steps taken."""
+    """Decoder, moments of its gradient, hard traces, number of steps taken."""
 
     def __init__(
         self, dataset: Dataset, decoder: DecoderSettings, settings: OptimiserSettings, steps: int, seed: int
@@ -88,6 +96,7 @@ class DecoderNetwork:
             if settings.muon and p.ndim == 2 and name.startswith("blocks."):
                 self.matrices.append((where, p.shape))
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
+        self.hard = np.empty(0, dtype=np.int64)
         self.steps = 0
 
     def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
@@ -95,6 +104,7 @@ class DecoderNetwork:
             return self.loss_and_gradient(chunk[0], len(chosen), chunk[1])
 
         torch.set_num_threads(1)
+        chosen = self.harden(chosen)
         loss, gradient = 0.0, torch.zeros_like(self.flat)
         streams = np.random.default_rng([self.seed, 4, self.steps]).spawn(CHUNKS)
         chunks = list(zip(np.array_split(chosen, CHUNKS), streams, strict=True))
@@ -108,7 +118,7 @@ class DecoderNetwork:
         self, chosen: Int64[np.ndarray, " chunk"], traces: int, rng: np.random.Generator
     ) -> tuple[float, Tensor]:
         """The share of these traces in the mean over `traces`."""
-        data, share = self.dataset, self.settings.tested
+        data, share = self.dataset, 1.0 if self.progress < ALL_TESTED else self.settings.tested
         lengths = data.offsets[chosen + 1] - data.offsets[chosen]
         where = places_of(data.offsets, chosen)
         kinds = data.vocabulary.kinds[data.tokens[where]]
@@ -117,18 +127,51 @@ class DecoderNetwork:
         total = np.append(0, np.cumsum(scored))[np.append(0, np.cumsum(lengths))]
         each = 1.0 / (traces * np.maximum(1, np.diff(total)))
         weights = np.repeat(each, lengths) * scored / np.where(tests, share, 1.0)
-        batch = repeat_keys(make_batch(data, chosen, kept=kept), self.copies(rng))
+        batch = make_batch(data, chosen, kept=kept, shift=self.shift(rng))
         refused = torch.from_numpy(data.inapplicable[where[kept]])
         weight = torch.from_numpy(weights[kept].astype(np.float32))
         loss = focal_loss(self.decoder(batch), refused, weight, self.settings.alpha, self.settings.gamma)
         gradients = torch.autograd.grad(loss, self.parameters)
         return float(loss.detach()), torch.cat([g.flatten() for g in gradients])
 
-    def copies(self, rng: np.random.Generator) -> int:
-        """How often each key of a batch stands there. Softmax attention would not see a difference."""
-        late = 5 * self.steps >= 2 * self.planned
-        most = self.settings.copies if late and self.decoder.settings.variant == "sb" else 1
-        return int(rng.integers(1, most + 1))
+    @property
+    def progress(self) -> float:
+        return self.steps / max(1, self.planned)
+
+    def shift(self, rng: np.random.Generator) -> float:
+        """What is added to the scores of a batch."""
+        if self.progress < UNSHIFTED or self.decoder.settings.variant != "sb":
+            return 0.0
+        return float(rng.uniform(-self.settings.shift, self.settings.shift))
+
+    def harden(self, chosen: Int64[np.ndarray, " batch"]) -> Int64[np.ndarray, " batch"]:
+        """The same batch with hard traces in the place of some."""
+        if self.progress < ALL_TESTED or not self.settings.hard:
+            return chosen
+        if self.steps % LOOK_EVERY == 0 or not len(self.hard):
+            self.hard = self.find_hard()
+        rng = np.random.default_rng([self.seed, 5, self.steps])
+        count = round(self.settings.hard * len(chosen))
+        return rng.permutation(np.append(chosen[count:], rng.choice(self.hard, count)))
+
+    def find_hard(self) -> Int64[np.ndarray, " hard"]:
+        """The traces where |y − z| of some action is largest."""
+        data = self.dataset
+        lengths = np.diff(data.offsets)
+
+        def worst(traces: Int64[np.ndarray, " some"]) -> Float32[np.ndarray, " some"]:
+            where = places_of(data.offsets, traces)
+            kinds = data.vocabulary.kinds[data.tokens[where]]
+            kept = kinds != Kind.TEST_ATOM
+            with torch.inference_mode():
+                y = torch.sigmoid(self.decoder(make_batch(data, traces, kept=kept))).numpy()
+            off = np.abs(y - data.inapplicable[where[kept]]) * (kinds[kept] == Kind.ACTION)
+            found = np.zeros(len(traces), dtype=np.float32)
+            np.maximum.at(found, np.repeat(np.arange(len(traces)), lengths[traces])[kept], off)
+            return found
+
+        found = np.concatenate(list(in_threads(worst, portions(lengths))))
+        return np.argsort(-found, kind="stable")[: ceil(HARDEST * len(data))]
 
     def slowness(self) -> float:
         """Of the step about to be taken (`steps` counts it already): warm-up and cosine, from 0 to 1."""
@@ -172,10 +215,10 @@ class DecoderNetwork:
 
     def save(self) -> dict[str, np.ndarray]:
         arrays = {name: getattr(self, name).numpy() for name in ("flat", "mean", "square")}
-        return {"steps": np.array([self.steps]), **arrays}
+        return {"steps": np.array([self.steps]), "hard": self.hard, **arrays}
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.steps = int(arrays["steps"][0])
+        self.steps, self.hard = int(arrays["steps"][0]), arrays["hard"]
         for name in ("flat", "mean", "square"):
             getattr(self, name).copy_(torch.from_numpy(arrays[name]))
 

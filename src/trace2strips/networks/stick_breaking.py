@@ -5,7 +5,7 @@
 Traces are *packed*: positions stand one after the other without padding, and so do the keys, which are the positions
 that somebody may attend to. A query sees the first `visible` keys of its trace; the nearest is the last of these. So
 one number per query holds the strict mask (only keys before it), the key mask (keys that are masked are not there) and
-what a probe sees. A query without a key gets 0.
+what a probe sees. A query without a key gets 0. Training may add a `shift` to all z of a batch (decoder_training.py).
 
 `attend` is the fused kernel for the CPU, `attend_reference` the same in log space on padded tensors, on any device.
 The kernel holds 32 queries side by side, in lanes, and walks over the keys once in each direction; nothing of size
@@ -46,6 +46,7 @@ class Packing:
     query_offsets: Int64[np.ndarray, " boundaries"]
     key_offsets: Int64[np.ndarray, " boundaries"]
     visible: Int32[np.ndarray, " queries"]
+    shift: float = 0.0  # is added to every score
 
     @cached_property
     def query_places(self) -> Int64[np.ndarray, " queries"]:
@@ -101,9 +102,10 @@ def attend_padded(
     k: Float[Tensor, "batch heads key size"],
     v: Float[Tensor, "batch heads key size"],
     visible: Bool[Tensor, "batch query key"],
+    shift: float = 0.0,
 ) -> Float[Tensor, "batch heads query size"]:
     """Stick-breaking attention where each query sees the keys that `visible` says."""
-    return break_stick(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, visible) @ v
+    return break_stick(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5 + shift, visible) @ v
 
 
 def strict_mask(keys: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch time time"]:
@@ -137,7 +139,7 @@ def attend_reference(
     mask = packing.mask
     padded_q = pad(q, packing.query_places, mask.shape[:2])
     padded_k, padded_v = (pad(x, packing.key_places, mask.shape[::2]) for x in (k, v))
-    out = attend_padded(padded_q, padded_k, padded_v, torch.from_numpy(mask).to(q.device))
+    out = attend_padded(padded_q, padded_k, padded_v, torch.from_numpy(mask).to(q.device), packing.shift)
     return unpad(out, packing.query_places)
 
 
@@ -184,7 +186,16 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
     kind, size = q.dtype.type, q.shape[2]
     stop = kind(1e-7) if kind is np.float32 else kind(1e-16)
     scale = kind(1 / np.sqrt(max(1, size)))
-    return packing.query_offsets, packing.key_offsets, packing.visible, (0,) * size, LANES, scale, stop
+    return (
+        packing.query_offsets,
+        packing.key_offsets,
+        packing.visible,
+        (0,) * size,
+        LANES,
+        scale,
+        kind(packing.shift),
+        stop,
+    )
 
 
 @intrinsic
@@ -246,7 +257,7 @@ def break_off(z, seen):  # type: ignore[no-untyped-def]
 
 
 @compiled(vector=True)
-def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, stop, out):  # type: ignore[no-untyped-def]
+def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, shift, stop, out):  # type: ignore[no-untyped-def]
     """Rows of `lanes`, for 32 queries: q, o (a row for each coordinate), the stick, A_j, how many keys are seen."""
     kind = q.dtype.type
     zero, one = kind(0), kind(1)
@@ -277,7 +288,7 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
                             z3 = fma(lanes[4 * d + 3, i], key[4 * d + 3], z3)
                         for d in range(size - size % 4, size):
                             z = fma(lanes[d, i], key[d], z)
-                        z = (z + z1) + (z2 + z3)
+                        z = (z + z1) + (z2 + z3) + shift
                         beta, rest = break_off(z, kind(j) < lanes[seen, i])
                         lanes[share, i] = beta * lanes[stick, i]
                         lanes[stick, i] *= rest
@@ -298,7 +309,22 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
 
 @compiled(vector=True)
 def backward_kernel(  # type: ignore[no-untyped-def]
-    q, k, v, query_offsets, key_offsets, visible, template, width, scale, stop, out, slope, slope_q, slope_k, slope_v
+    q,
+    k,
+    v,
+    query_offsets,
+    key_offsets,
+    visible,
+    template,
+    width,
+    scale,
+    shift,
+    stop,
+    out,
+    slope,
+    slope_q,
+    slope_k,
+    slope_v,
 ):
     """Rows of `lanes`: q, g, dq, the stick, A_j, how many keys are seen, T, dz. dk, dv are summed up lane by lane."""
     kind = q.dtype.type
@@ -341,7 +367,7 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                             z3 = fma(lanes[4 * d + 3, i], key[4 * d + 3], z3)
                         for d in range(size - size % 4, size):
                             z = fma(lanes[d, i], key[d], z)
-                        z = (z + z1) + (z2 + z3)
+                        z = (z + z1) + (z2 + z3) + shift
                         for d in range(size // 2):
                             gain = fma(lanes[size + 2 * d, i], value[2 * d], gain)
                             gain1 = fma(lanes[size + 2 * d + 1, i], value[2 * d + 1], gain1)

@@ -38,7 +38,7 @@ BARRED = {  # what is compared with a bar, by experiment
 }
 TITLES = {"train": "train", "test": "test", "plan": "plan", "plan_short": "plan, M_S", "plan_long": "plan, M_L"}
 STAGES = ("sampling", "learning", "testing", "planning", "comparing", "long traces")
-LENGTHS = range(40, 401, 40)
+LENGTHS = (10, *range(40, 401, 40))
 ORIGIN: Columns = ["seeds", "test traces", "longest run", words("commit")]
 BAR = (
     "A row of the STRIPS Transformer meets its bar if our mean is at least the paper's best seed, a row of SB if our"
@@ -251,7 +251,7 @@ def against_length(results: Results) -> Section:
         " line marks the longest traces of training: 50 actions, 200 in maze-7x7.",
         "Mean over the seeds." if rows else "Not measured yet: no run of a decoder is here.",
     )
-    caption = "Accuracy by the number of actions, in bins of 20; a column names the longest of its bin."
+    caption = "Accuracy by the number of actions, in bins of 10; a column names the longest of its bin."
     columns: Columns = [words("row"), *map(str, LENGTHS), "seeds"]
     shown = table("length-table", caption, columns, rows)
     return Section("length", "Accuracy against length", sentences, (shown,) if rows else ())
