@@ -263,16 +263,24 @@ def test_a_shift_of_the_scores_changes_nothing_for_a_sharp_head() -> None:
 
 def test_scores_are_shifted_late_in_training_and_for_sticks_only() -> None:
     rng = np.random.default_rng(0)
-    for variant, steps, shifted in (("sb", 0, False), ("sb", 39, False), ("sb", 40, True), ("rope", 90, False)):
-        network = DecoderNetwork(data(), replace(SMALL, variant=variant), OptimiserSettings(shift=2.0), 100, 0)
+    for variant, steps, shifted in (
+        ("sb", 0, False),
+        ("sb", 19, False),
+        ("sb", 40, True),
+        ("sb", 90, True),
+        ("rope", 90, False),
+    ):
+        settings = OptimiserSettings(lowered=2.0, raised=4.0)
+        network = DecoderNetwork(data(), replace(SMALL, variant=variant), settings, 100, 0)
         network.steps = steps
         found = [network.shift(rng) for _ in range(100)]
-        assert (min(found) < -1.5, max(found) > 1.5) == (shifted, shifted)
-        assert max(map(abs, found)) <= 2
+        width = 0.5 if steps == 40 else 1.0
+        assert (min(found) < -1.8 * width, max(found) > 3.6 * width) == (shifted, shifted)
+        assert -2 * width <= min(found) <= max(found) <= 4 * width
 
 
 def test_final_values_are_looked_at_all_first_and_then_in_part() -> None:
-    network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=0.0, shift=0.0), 100, 0)
+    network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=0.0, lowered=0.0, raised=0.0), 100, 0)
     rng = np.random.default_rng(0)
     everything = network.loss_and_gradient(np.arange(8), 8, rng)[0]
     network.steps = 20
@@ -315,7 +323,7 @@ def test_muon_makes_singular_values_equal(shape: tuple[int, int]) -> None:
 
 def test_muon_moves_the_matrices_of_the_blocks_and_nothing_else() -> None:
     """One step from zero moments: a matrix moves by rate · √(rows/columns) · UVᵀ of its gradient, the rest by Adam."""
-    settings = OptimiserSettings(rate=0.01, muon=0.1, warmup=0, cosine=False, weight_decay=0.0, clip=0.0)
+    settings = OptimiserSettings(rate=0.01, muon=0.1, warmup=0, falling=False, weight_decay=0.0, clip=0.0)
     network = DecoderNetwork(data(), SMALL, settings, 10, 0)
     before = {name: p.detach().clone() for name, p in network.decoder.named_parameters()}
     gradient = torch.randn(len(network.flat), generator=torch.Generator().manual_seed(0))
@@ -334,7 +342,7 @@ def test_muon_moves_the_matrices_of_the_blocks_and_nothing_else() -> None:
 @pytest.mark.parametrize("name", ["adamw", "radam"])
 def test_the_optimisers_are_those_of_pytorch(name: str) -> None:
     decay = 0.01 if name == "adamw" else 0.0
-    settings = OptimiserSettings(name, 0.01, warmup=0, cosine=False, weight_decay=decay, clip=0.0, muon=0.0)
+    settings = OptimiserSettings(name, 0.01, warmup=0, falling=False, weight_decay=decay, clip=0.0, muon=0.0)
     network = DecoderNetwork(data(), SMALL, settings, 10, 0)
     theirs = torch.nn.Parameter(network.flat.clone())
     kind = torch.optim.AdamW if name == "adamw" else torch.optim.RAdam

@@ -32,18 +32,18 @@ class DecoderSettings:
 
 @dataclass(frozen=True)
 class OptimiserSettings:
-    """AdamW or RAdam; the rate rises over the warm-up and falls to 0 along a cosine, or stays.
+    """AdamW or RAdam; the rate rises over the warm-up and falls to 0 as the square of the steps left, or stays.
 
     `muon` is the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest. `tested` is the share
-    of the `test-p` of a trace that a step looks at, after the first fifth of training, which looks at all. From there on
-    a share `hard` of each batch are traces that the network has trouble with. Of `sb`, the scores of a batch are
-    shifted by a random number from −`shift` to `shift` after the first 2/5 of training.
+    of the `test-p` of a trace that a step looks at; in the first fifth of training it looks at all. From there on a
+    share `hard` of each batch are traces that the network has trouble with. Of `sb`, the scores of a batch are shifted
+    by a random number, in the end from −`lowered` to `raised`.
     """
 
     optimiser: str = "adamw"
     rate: float = 1e-2
     warmup: int = 100
-    cosine: bool = True
+    falling: bool = True
     weight_decay: float = 0.01
     clip: float = 1.0  # longest gradient; 0: any
     alpha: float = 0.5
@@ -51,4 +51,5 @@ class OptimiserSettings:
     muon: float = 0.02
     tested: float = 0.25
     hard: float = 0.5
-    shift: float = 1.4
+    lowered: float = 1.4
+    raised: float = 4.5

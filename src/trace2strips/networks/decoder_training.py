@@ -14,7 +14,7 @@ set where y of some action is farthest from the truth; the network looks for the
 
 A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
 to take only most of it where it should take all; on longer traces this adds up. So in the later part of training the
-scores z of a batch are shifted, all by one random number: a head must then keep a distance from both mistakes.
+scores z of a batch are shifted, all by one random number, more and more: a head must keep away from both mistakes.
 Raising all scores by log c does to small shares what c copies of every key would do. Softmax would not see a shift.
 
 The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
@@ -27,7 +27,7 @@ updates as a whole. Needs the extra `networks`. May import up to `traces`.
 
 from __future__ import annotations
 
-from math import ceil, cos, pi, sqrt
+from math import ceil, sqrt
 
 import numpy as np
 import torch
@@ -48,7 +48,8 @@ from trace2strips.networks.stick_breaking import places_of
 from trace2strips.traces import Dataset, Kind
 
 CHUNKS = 2
-ALL_TESTED, UNSHIFTED = 0.2, 0.4  # parts of training
+ALL_TESTED = 0.2  # of training
+SHIFTED = 0.2, 0.6  # of training: where it begins, and where it is as wide as it gets
 LOOK_EVERY, HARDEST = 500, 0.03  # steps; share of the training set
 QUINTIC = (3.4445, -4.7750, 2.0315)  # a σ + b σ³ + c σ⁵ takes every σ in (0, 1] near 1 within five rounds
 ROUNDS = 5
@@ -140,9 +141,11 @@ class DecoderNetwork:
 
     def shift(self, rng: np.random.Generator) -> float:
         """What is added to the scores of a batch."""
-        if self.progress < UNSHIFTED or self.decoder.settings.variant != "sb":
+        begin, end = SHIFTED
+        if self.progress < begin or self.decoder.settings.variant != "sb":
             return 0.0
-        return float(rng.uniform(-self.settings.shift, self.settings.shift))
+        width = min(1.0, (self.progress - begin) / (end - begin))
+        return float(rng.uniform(-width * self.settings.lowered, width * self.settings.raised))
 
     def harden(self, chosen: Int64[np.ndarray, " batch"]) -> Int64[np.ndarray, " batch"]:
         """The same batch with hard traces in the place of some."""
@@ -174,10 +177,10 @@ class DecoderNetwork:
         return np.argsort(-found, kind="stable")[: ceil(HARDEST * len(data))]
 
     def slowness(self) -> float:
-        """Of the step about to be taken (`steps` counts it already): warm-up and cosine, from 0 to 1."""
+        """Of the step about to be taken (`steps` counts it already): warm-up and fall, from 0 to 1."""
         s = self.settings
         warm = min(1.0, self.steps / max(1, s.warmup))
-        return warm * (0.5 * (1 + cos(pi * min(1.0, self.steps / max(1, self.planned)))) if s.cosine else 1.0)
+        return warm * ((1 - min(1.0, self.progress)) ** 2 if s.falling else 1.0)
 
     @torch.no_grad()
     def update(self, gradient: Float[Tensor, " parameters"]) -> None:
