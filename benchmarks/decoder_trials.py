@@ -1,6 +1,6 @@
 """What makes the SB Transformer converge, and hold on longer traces: one setting changed at a time.
 
-blocksworld-8b, init-atoms, seed 0, 100,000 training traces, 1,000 steps of batch 64 with the cosine over them; accuracy
+blocksworld-8b, init-atoms, seed 0, 100,000 training traces, 1,000 steps of batch 64; accuracy
 on the first 4,000 training traces and on 4,000 test traces (D = 200).
 """
 

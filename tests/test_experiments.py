@@ -270,6 +270,7 @@ def test_time_is_taken_from_the_run_most_alike() -> None:
     rows = {large: measured(large), small: measured(small, seconds={"learning": 100.0, "testing": 1.0})}
     assert cost(rows[large]) == Cost(12.0, 3.0)
     assert cost(measured(large, train_seconds=500.0)) == Cost(500.0, 3.0)  # cut off and resumed
+    assert cost(measured(large, machine={"cores": 2, "threads": 1})) == Cost(6.0, 1.5)  # half of the machine
     assert estimate(replace(small, seed=2), rows) == Cost(100.0, 1.0)
     assert estimate(replace(large, test_traces=100_000), rows) == Cost(12.0, 1.5)
     assert estimate(replace(large, traces=200_000), rows) == Cost(24.0, 3.0)

@@ -57,13 +57,16 @@ def likeness(a: Run, b: Run) -> tuple[bool, ...]:
 
 
 def cost(row: Row) -> Cost:
-    """What a run took. One that was cut off and went on has measured the learning of its last session only, but knows
-    how long it trained in all."""
+    """What a run took of a whole machine: one that was given half of the cores left the others to another run. One that
+    was cut off and went on has measured the learning of its last session only, but knows how long it trained in all."""
     laps = row.get("seconds")
     if laps is None:  # measured before all parts were timed
         return Cost(row["train_seconds"], STRIPS.rest)
     learning = max(laps.get("learning", 0.0), row["train_seconds"] + row.get("probing_seconds", 0.0))
-    return Cost(learning, sum(laps.values()) - laps.get("learning", 0.0))
+    rest = sum(laps.values()) - laps.get("learning", 0.0)
+    machine = row.get("machine", {})
+    share = min(1.0, machine["threads"] / machine["cores"]) if "threads" in machine else 1.0
+    return Cost(share * learning, share * rest)
 
 
 def scaled(known: Cost, measured: Run, run: Run) -> Cost:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from trace2strips import __version__
@@ -230,7 +231,9 @@ def from_long_traces(learned: LearnedModel, domain: Domain, test: Dataset, encod
 
 
 def machine() -> dict[str, Any]:
-    return {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.machine()}
+    """`threads` is what the run was given of the cores."""
+    told = {"python": platform.python_version(), "system": platform.machine()}
+    return {"cores": os.cpu_count(), "threads": numba.config.NUMBA_NUM_THREADS, **told}
 
 
 def commit() -> str | None:

@@ -437,13 +437,19 @@ def time_cells(rows: Sequence[Row]) -> list[str]:
 
 def machines(results: Results) -> str:
     found = {
-        f"{machine.get('cores')} cores ({machine.get('system')}, Python {machine.get('python')})"
+        f"{machine.get('cores')} cores{threads_of(machine)} ({machine.get('system')}, Python {machine.get('python')})"
         for row in results.measured.values()
         if isinstance(machine := row.get("machine"), dict)
     }
     dates = sorted({str(row["date"]) for row in results.measured.values() if row.get("date")})
     when = f" Measured from {dates[0]} to {dates[-1]}." if dates else ""
     return f"Machine: {'; '.join(sorted(found)) or 'not recorded in these rows'}.{when}"
+
+
+def threads_of(machine: dict[str, object]) -> str:
+    """What a run was given of the cores, if that is not all of them."""
+    threads = machine.get("threads", machine.get("cores"))
+    return "" if threads == machine.get("cores") else f", {threads} of them for a run"
 
 
 def coverage(results: Results) -> Section:
