@@ -50,7 +50,7 @@ from trace2strips.traces import Dataset, Kind
 CHUNKS = 2
 ALL_TESTED = 0.2  # of training
 SHIFTED = 0.2, 0.6  # of training: where it begins, and where it is as wide as it gets
-LOOK_EVERY, HARDEST = 500, 0.03  # steps; share of the training set
+LOOK_EVERY, HARDEST = 1000, 0.03  # steps; share of the training set
 QUINTIC = (3.4445, -4.7750, 2.0315)  # a σ + b σ³ + c σ⁵ takes every σ in (0, 1] near 1 within five rounds
 ROUNDS = 5
 
