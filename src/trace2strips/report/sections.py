@@ -251,7 +251,7 @@ def against_length(results: Results) -> Section:
         " line marks the longest traces of training: 50 actions, 200 in maze-7x7.",
         "Mean over the seeds." if rows else "Not measured yet: no run of a decoder is here.",
     )
-    caption = "Accuracy by the number of actions, in bins of 10; a column names the longest of its bin."
+    caption = "Accuracy by the number of actions, in bins of 10 or 20; a column names the longest of its bin."
     columns: Columns = [words("row"), *map(str, LENGTHS), "seeds"]
     shown = table("length-table", caption, columns, rows)
     return Section("length", "Accuracy against length", sentences, (shown,) if rows else ())
