@@ -8,12 +8,12 @@ Nobody attends to a `test-p`, and there is one for every atom: they teach most a
 and are soon right. So after the first fifth of training a step looks at a random share of them only, each weighted by
 the inverse of the share: on average the same loss.
 
-A refusal for one rare reason alone (all that an action needs is there but one atom) comes up for each action in one
-trace of a thousand. So after the first fifth of training a part of each batch are *hard* traces: those of the training
-set where y of some action is farthest from the truth; the network looks for them every LOOK_EVERY steps.
+A refusal for one reason alone (all that an action needs is there but one atom) is rare for each single action. So after
+the first fifth of training a part of each batch are *hard* traces: those of the training set where y of some action is
+farthest from the truth; the network looks for them every LOOK_EVERY steps.
 
 A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
-to take only most of it where it should take all; on longer traces this adds up. So in the later part of training the
+to take only most of it where it should take all; on longer traces this adds up. So after the first fifth of training the
 scores z of a batch are shifted, all by one random number, more and more: a head must keep away from both mistakes.
 Raising all scores by log c does to small shares what c copies of every key would do. Softmax would not see a shift.
 
