@@ -13,7 +13,7 @@ the first fifth of training a part of each batch are *hard* traces: those of the
 farthest from the truth; the network looks for them every LOOK_EVERY steps.
 
 A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
-to take only most of it where it should take all; on longer traces this adds up. So after the first fifth of training the
+to take only most of it where it should take all; on longer traces this adds up. So after a fifth of training the
 scores z of a batch are shifted, all by one random number, more and more: a head must keep away from both mistakes.
 Raising all scores by log c does to small shares what c copies of every key would do. Softmax would not see a shift.
 
