@@ -5,9 +5,9 @@ import io
 import shutil
 import socket
 import sys
-import tarfile
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from conftest import figures
 
 from trace2strips.errors import UserError
 from trace2strips.experiments import Run, cluster, perform, read_results
-from trace2strips.experiments.cluster import RayExecutor, unpack
+from trace2strips.experiments.cluster import RayExecutor, pack, unpack
 from trace2strips.experiments.execution import Failure
 
 ray = pytest.importorskip("ray")
@@ -224,12 +224,20 @@ def test_ray_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_folder_comes_whole_or_not_at_all(tmp_path: Path) -> None:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("../outside"))
+    (tmp_path / "there" / "deep").mkdir(parents=True)
+    (tmp_path / "there" / "deep" / "file").write_bytes(b"text")
+    packed = pack(tmp_path / "there")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "before").touch()
-    with pytest.raises(tarfile.FilterError):
-        unpack(stream.getvalue(), tmp_path / "run")
+    with pytest.raises(zipfile.BadZipFile):
+        unpack(packed[:-10], tmp_path / "run")
     assert (tmp_path / "run" / "before").exists()
+    unpack(packed, tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["deep"]
+    assert (tmp_path / "run" / "deep" / "file").read_bytes() == b"text"
+
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("../outside", b"")
+    unpack(stream.getvalue(), tmp_path / "run")
     assert not (tmp_path / "outside").exists()

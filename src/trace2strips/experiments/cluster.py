@@ -16,8 +16,8 @@ import signal
 import socket
 import subprocess
 import sys
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -182,8 +182,9 @@ def code_version() -> str:
 
 def pack(folder: Path) -> bytes:
     stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        archive.add(folder, ".")
+    with zipfile.ZipFile(stream, "w") as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, path.relative_to(folder))
     return stream.getvalue()
 
 
@@ -191,8 +192,9 @@ def unpack(archive: bytes, folder: Path) -> None:
     """Beside, then renamed: the folder is never half there. What an interrupted run left in its place is removed."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-        packed.extractall(part, filter="data")
+    part.mkdir()
+    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+        packed.extractall(part)  # nothing comes to lie outside of it
     if folder.exists():
         shutil.rmtree(folder)
     part.rename(folder)
