@@ -192,7 +192,7 @@ def unpack(archive: bytes, folder: Path) -> None:
     """Beside, then renamed: the folder is never half there. What an interrupted run left in its place is removed."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
+    part.mkdir(parents=True)
     with zipfile.ZipFile(io.BytesIO(archive)) as packed:
         packed.extractall(part)  # nothing comes to lie outside of it
     if folder.exists():
