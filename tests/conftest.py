@@ -42,5 +42,6 @@ def unreadable(path: Path) -> Path:
 
 def figures(row: dict[str, Any]) -> dict[str, Any]:
     """The figures of a run that must be the same whenever and however often it is done, and with however many threads."""
-    own = ("seconds", "train_seconds", "probing_seconds", "plan_seconds", "machine")
-    return {name: value for name, value in row.items() if name not in own}
+    own = ("seconds", "train_seconds", "probing_seconds", "plan_seconds")
+    kept = {name: value for name, value in row.items() if name not in own}
+    return kept | {"machine": {name: value for name, value in row["machine"].items() if name != "threads"}}

@@ -26,7 +26,7 @@ from trace2strips.networks.decoder import (
     self_masked,
 )
 from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings, OptimiserSettings
-from trace2strips.networks.decoder_training import DecoderNetwork, focal_loss, orthogonal
+from trace2strips.networks.decoder_training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
 from trace2strips.networks.softmax_attention import attend_softmax
 from trace2strips.networks.stick_breaking import Packing
 from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, sample
@@ -240,12 +240,16 @@ def test_every_trace_weighs_the_same_and_setup_actions_nothing() -> None:
 
 def test_a_share_of_the_final_values_gives_the_same_loss_and_gradient_on_average() -> None:
     dataset = data()
-    whole = DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=1.0), 10, 0)
-    part = DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=0.25), 10, 0)
+    whole, part = (
+        DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=tested, lowered=0.0, raised=0.0), 10, 0)
+        for tested in (1.0, 0.25)
+    )
+    whole.steps = part.steps = 5  # at the beginning both look at all
     rng, chosen = np.random.default_rng(0), np.arange(8)
     loss, gradient = whole.loss_and_gradient(chosen, 8, rng)
     found = [part.loss_and_gradient(chosen, 8, rng) for _ in range(400)]
     assert np.mean([one[0] for one in found]) == pytest.approx(loss, rel=0.02)
+    assert np.std([one[0] for one in found]) > 0.01 * loss
     mean = torch.stack([one[1] for one in found]).mean(0)
     assert float((mean - gradient).norm() / gradient.norm()) < 0.1
 
@@ -306,7 +310,10 @@ def test_hard_traces_are_those_that_are_farthest_from_the_truth() -> None:
     before = network.hard
     network.steps = 21
     network.harden(chosen)
-    assert network.hard is before  # it looks again after some steps
+    assert network.hard is before
+    network.steps = LOOK_EVERY
+    network.harden(chosen)
+    assert network.hard is not before
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (12, 5), (5, 12)])
@@ -369,7 +376,7 @@ def test_the_rate_rises_then_falls_and_long_gradients_are_cut() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str, tmp_path: Path) -> None:
-    dataset = data()
+    dataset = data(400)
     settings = OptimiserSettings()
 
     def fresh() -> DecoderNetwork:

@@ -64,7 +64,7 @@ def cost(row: Row) -> Cost:
         return Cost(row["train_seconds"], STRIPS.rest)
     learning = max(laps.get("learning", 0.0), row["train_seconds"] + row.get("probing_seconds", 0.0))
     rest = sum(laps.values()) - laps.get("learning", 0.0)
-    machine = row.get("machine", {})
+    machine = row.get("machine", {})  # rows of before do not tell threads: they had all
     share = min(1.0, machine["threads"] / machine["cores"]) if "threads" in machine else 1.0
     return Cost(share * learning, share * rest)
 

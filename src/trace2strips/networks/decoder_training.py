@@ -27,11 +27,13 @@ updates as a whole. Needs the extra `networks`. May import up to `traces`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from math import ceil, sqrt
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from torch.nn import functional
 
@@ -39,7 +41,7 @@ from trace2strips.networks.decoder import (
     Decoder,
     in_threads,
     make_batch,
-    portions,
+    probabilities,
     right_traces,
 )
 from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
@@ -159,22 +161,20 @@ class DecoderNetwork:
 
     def find_hard(self) -> Int64[np.ndarray, " hard"]:
         """The traces where |y − z| of some action is largest."""
+        data = self.actions_only
+        off = np.abs(probabilities(self.decoder, data) - data.inapplicable)
+        off *= data.vocabulary.kinds[data.tokens] == Kind.ACTION
+        worst = np.zeros(len(data), dtype=np.float32)
+        np.maximum.at(worst, np.repeat(np.arange(len(data)), np.diff(data.offsets)), off)
+        return np.argsort(-worst, kind="stable")[: ceil(HARDEST * len(data))]
+
+    @cached_property
+    def actions_only(self) -> Dataset:
+        """The training set without final values, which no action depends on."""
         data = self.dataset
-        lengths = np.diff(data.offsets)
-
-        def worst(traces: Int64[np.ndarray, " some"]) -> Float32[np.ndarray, " some"]:
-            where = places_of(data.offsets, traces)
-            kinds = data.vocabulary.kinds[data.tokens[where]]
-            kept = kinds != Kind.TEST_ATOM
-            with torch.inference_mode():
-                y = torch.sigmoid(self.decoder(make_batch(data, traces, kept=kept))).numpy()
-            off = np.abs(y - data.inapplicable[where[kept]]) * (kinds[kept] == Kind.ACTION)
-            found = np.zeros(len(traces), dtype=np.float32)
-            np.maximum.at(found, np.repeat(np.arange(len(traces)), lengths[traces])[kept], off)
-            return found
-
-        found = np.concatenate(list(in_threads(worst, portions(lengths))))
-        return np.argsort(-found, kind="stable")[: ceil(HARDEST * len(data))]
+        kept = data.vocabulary.kinds[data.tokens] != Kind.TEST_ATOM
+        offsets = np.append(0, np.cumsum(kept))[data.offsets]
+        return replace(data, tokens=data.tokens[kept], inapplicable=data.inapplicable[kept], offsets=offsets)
 
     def slowness(self) -> float:
         """Of the step about to be taken (`steps` counts it already): warm-up and fall, from 0 to 1."""
