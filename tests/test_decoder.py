@@ -283,6 +283,15 @@ def test_scores_are_shifted_late_in_training_and_for_sticks_only() -> None:
         assert -2 * width <= min(found) <= max(found) <= 4 * width
 
 
+def test_the_loss_of_a_step_is_that_of_shifted_scores() -> None:
+    found = []
+    for raised in (0.0, 4.0):
+        network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=1.0, lowered=0.0, raised=raised), 100, 0)
+        network.steps = 90
+        found.append(network.loss_and_gradient(np.arange(8), 8, np.random.default_rng(0))[0])
+    assert found[0] != pytest.approx(found[1], rel=1e-4)
+
+
 def test_final_values_are_looked_at_all_first_and_then_in_part() -> None:
     network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=0.0, lowered=0.0, raised=0.0), 100, 0)
     rng = np.random.default_rng(0)
