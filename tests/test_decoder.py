@@ -398,6 +398,8 @@ def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str, tmp
     for batch in batches[:3]:
         cut.step(batch)
     other.load({name: array.copy() for name, array in cut.save().items()})
+    assert len(cut.hard)
+    assert np.array_equal(other.hard, cut.hard)
     assert [other.step(batch) for batch in batches[3:]] == losses[3:]
     assert torch.equal(other.flat, whole.flat)
     assert np.array_equal(other.decoder.embedding.detach().numpy(), whole.weights()["embedding"])
