@@ -22,7 +22,7 @@ STEPS, LOOKED_AT, SEED = 1_000, 4_000, 0
 FAST, SIZE = OptimiserSettings(), DecoderSettings()
 TRIALS = {
     "preset fast": (FAST, SIZE),
-    "scores not shifted": (replace(FAST, lowered=0.0, raised=0.0), SIZE),
+    "scores not shifted": (replace(FAST, lowered=0.0, horizon=0), SIZE),
     "no hard traces": (replace(FAST, hard=0.0), SIZE),
     "focal loss, γ = 1": (replace(FAST, gamma=1.0), SIZE),
     "all `test-p` at every step": (replace(FAST, tested=1.0), SIZE),

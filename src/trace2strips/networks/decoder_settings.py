@@ -35,9 +35,10 @@ class OptimiserSettings:
     """AdamW or RAdam; the rate rises over the warm-up and falls to 0 as the square of the steps left, or stays.
 
     `muon` is the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest. `tested` is the share
-    of the `test-p` of a trace that a step looks at; in the first fifth of training it looks at all. From there on a
-    share `hard` of each batch are traces that the network has trouble with. Of `sb`, the scores of a batch are shifted
-    by a random number, in the end from −`lowered` to `raised`.
+    of the `test-p` of a trace that a step looks at; in the first fifth of training it looks at all. When half of the
+    training traces are right, a share `hard` of each batch are traces that the network has trouble with, and the scores
+    of `sb` are shifted by a random number, in the end from −`lowered` to what makes the longest trace one of `horizon`
+    keys.
     """
 
     optimiser: str = "adamw"
@@ -52,4 +53,4 @@ class OptimiserSettings:
     tested: float = 0.25
     hard: float = 0.5
     lowered: float = 1.4
-    raised: float = 4.5
+    horizon: int = 4_000

@@ -8,14 +8,18 @@ Nobody attends to a `test-p`, and there is one for every atom: they teach most a
 and are soon right. So after the first fifth of training a step looks at a random share of them only, each weighted by
 the inverse of the share: on average the same loss.
 
-A refusal for one reason alone (all that an action needs is there but one atom) is rare for each single action. So after
-the first fifth of training a part of each batch are *hard* traces: those of the training set where y of some action is
-farthest from the truth; the network looks for them every LOOK_EVERY steps.
+Two more things begin when the network is *ripe*, that is when it gets half of the training traces right; before, they
+are in the way.
+
+A refusal for one reason alone (all that an action needs is there but one atom) is rare for each single action. So a
+part of each batch are *hard* traces: those of the training set where y of some action is farthest from the truth; the
+network looks for them every LOOK_EVERY steps.
 
 A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
-to take only most of it where it should take all; on longer traces this adds up. So after a fifth of training the
-scores z of a batch are shifted, all by one random number, more and more: a head must keep away from both mistakes.
-Raising all scores by log c does to small shares what c copies of every key would do. Softmax would not see a shift.
+to take only most of it where it should take all; on longer traces this adds up. So the scores z of a batch are shifted,
+all by one random number, more and more: a head must keep away from both mistakes. Raising all scores by log c does to
+small shares what c copies of every key would do, so the longest trace becomes one of `horizon` keys. Softmax would not
+see a shift.
 
 The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
 and Schulz's iteration with PyTorch's coefficients, but in float32); everything else goes by Adam.
@@ -29,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from math import ceil, sqrt
+from math import ceil, log, sqrt
 
 import numpy as np
 import torch
@@ -51,8 +55,10 @@ from trace2strips.traces import Dataset, Kind
 
 CHUNKS = 2
 ALL_TESTED = 0.2  # of training
-SHIFTED = 0.2, 0.6  # of training: where it begins, and where it is as wide as it gets
-LOOK_EVERY, HARDEST = 1000, 0.03  # steps; share of the training set
+GLANCES, GLANCE, RIPE = 16, 2000, 0.5  # glances in a training, traces in each, share of them that must be right
+WIDENING = 0.4  # of training: from ripe until the shift is as wide as it gets
+LOOK_EVERY, LOOK = 1000, 6_000_000  # steps, and positions that are looked at
+HARDEST = 0.03  # of the traces
 QUINTIC = (3.4445, -4.7750, 2.0315)  # a σ + b σ³ + c σ⁵ takes every σ in (0, 1] near 1 within five rounds
 ROUNDS = 5
 
@@ -80,7 +86,7 @@ def orthogonal(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows col
 
 
 class DecoderNetwork:
-    """Decoder, moments of its gradient, hard traces, number of steps taken."""
+    """Decoder, moments of its gradient, number of steps taken, when it was ripe (0: not yet), hard traces since."""
 
     def __init__(
         self, dataset: Dataset, decoder: DecoderSettings, settings: OptimiserSettings, steps: int, seed: int
@@ -100,13 +106,14 @@ class DecoderNetwork:
                 self.matrices.append((where, p.shape))
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.hard = np.empty(0, dtype=np.int64)
-        self.steps = 0
+        self.steps, self.ripe = 0, 0
 
     def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
         def part(chunk: tuple[Int64[np.ndarray, " chunk"], np.random.Generator]) -> tuple[float, Tensor]:
             return self.loss_and_gradient(chunk[0], len(chosen), chunk[1])
 
         torch.set_num_threads(1)
+        self.look()
         chosen = self.harden(chosen)
         loss, gradient = 0.0, torch.zeros_like(self.flat)
         streams = np.random.default_rng([self.seed, 4, self.steps]).spawn(CHUNKS)
@@ -143,30 +150,48 @@ class DecoderNetwork:
 
     def shift(self, rng: np.random.Generator) -> float:
         """What is added to the scores of a batch."""
-        begin, end = SHIFTED
-        if self.progress < begin or self.decoder.settings.variant != "sb":
+        if not self.ripe or self.decoder.settings.variant != "sb":
             return 0.0
-        width = min(1.0, (self.progress - begin) / (end - begin))
-        return float(rng.uniform(-width * self.settings.lowered, width * self.settings.raised))
+        width = min(1.0, (self.steps - self.ripe) / (WIDENING * self.planned))
+        return float(rng.uniform(-width * self.settings.lowered, width * self.raised))
+
+    @cached_property
+    def raised(self) -> float:
+        """log(`horizon` / keys of the trace that has most of them)."""
+        data = self.actions_only
+        keys = np.diff(np.append(0, np.cumsum(~data.inapplicable))[data.offsets])
+        return max(0.0, log(max(1, self.settings.horizon) / max(1, int(keys.max(initial=1)))))
+
+    def look(self) -> None:
+        """Before a step: is the network ripe, and which traces are hard?"""
+        s = self.settings
+        if self.progress < ALL_TESTED or not (s.hard or s.lowered or s.horizon):
+            return
+        if not self.ripe and self.steps % max(1, self.planned // GLANCES) == 0:
+            self.ripe = self.steps if self.evaluate(self.dataset.first(GLANCE)) >= RIPE else 0
+        if self.ripe and s.hard and (self.steps - self.ripe) % LOOK_EVERY == 0:
+            self.hard = self.find_hard()
 
     def harden(self, chosen: Int64[np.ndarray, " batch"]) -> Int64[np.ndarray, " batch"]:
         """The same batch with hard traces in the place of some."""
-        if self.progress < ALL_TESTED or not self.settings.hard:
+        if not len(self.hard):
             return chosen
-        if self.steps % LOOK_EVERY == 0 or not len(self.hard):
-            self.hard = self.find_hard()
         rng = np.random.default_rng([self.seed, 5, self.steps])
         count = round(self.settings.hard * len(chosen))
         return rng.permutation(np.append(chosen[count:], rng.choice(self.hard, count)))
 
     def find_hard(self) -> Int64[np.ndarray, " hard"]:
-        """The traces where |y − z| of some action is largest."""
+        """Of the traces looked at (all, if they have no more than LOOK positions), those where |y − z| of some action
+        is largest."""
         data = self.actions_only
-        off = np.abs(probabilities(self.decoder, data) - data.inapplicable)
-        off *= data.vocabulary.kinds[data.tokens] == Kind.ACTION
+        traces = np.random.default_rng([self.seed, 6, self.steps]).permutation(len(data))
+        traces = traces[np.cumsum(np.diff(data.offsets)[traces]) <= LOOK]
+        where = places_of(data.offsets, traces)
+        off = np.abs(probabilities(self.decoder, data, traces=traces) - data.inapplicable[where])
+        off *= data.vocabulary.kinds[data.tokens[where]] == Kind.ACTION
         worst = np.zeros(len(data), dtype=np.float32)
-        np.maximum.at(worst, np.repeat(np.arange(len(data)), np.diff(data.offsets)), off)
-        return np.argsort(-worst, kind="stable")[: ceil(HARDEST * len(data))]
+        np.maximum.at(worst, np.repeat(traces, np.diff(data.offsets)[traces]), off)
+        return np.argsort(-worst, kind="stable")[: ceil(HARDEST * len(traces))]
 
     @cached_property
     def actions_only(self) -> Dataset:
@@ -218,10 +243,11 @@ class DecoderNetwork:
 
     def save(self) -> dict[str, np.ndarray]:
         arrays = {name: getattr(self, name).numpy() for name in ("flat", "mean", "square")}
-        return {"steps": np.array([self.steps]), "hard": self.hard, **arrays}
+        return {"steps": np.array([self.steps, self.ripe]), "hard": self.hard, **arrays}
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.steps, self.hard = int(arrays["steps"][0]), arrays["hard"]
+        self.steps, self.ripe = arrays["steps"].tolist()
+        self.hard = arrays["hard"]
         for name in ("flat", "mean", "square"):
             getattr(self, name).copy_(torch.from_numpy(arrays[name]))
 
