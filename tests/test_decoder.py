@@ -16,6 +16,7 @@ from conftest import Run
 from trace2strips.domains import get_domain
 from trace2strips.errors import TraceError, UserError
 from trace2strips.learning import LearnSettings, learn, load_run, open_run, save_run
+from trace2strips.networks import decoder_training
 from trace2strips.networks.decoder import (
     Batch,
     Decoder,
@@ -240,10 +241,7 @@ def test_every_trace_weighs_the_same_and_setup_actions_nothing() -> None:
 
 def test_a_share_of_the_final_values_gives_the_same_loss_and_gradient_on_average() -> None:
     dataset = data()
-    whole, part = (
-        DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=tested, lowered=0.0, raised=0.0), 10, 0)
-        for tested in (1.0, 0.25)
-    )
+    whole, part = (DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=tested), 10, 0) for tested in (1.0, 0.25))
     whole.steps = part.steps = 5  # at the beginning both look at all
     rng, chosen = np.random.default_rng(0), np.arange(8)
     loss, gradient = whole.loss_and_gradient(chosen, 8, rng)
@@ -265,35 +263,39 @@ def test_a_shift_of_the_scores_changes_nothing_for_a_sharp_head() -> None:
         torch.testing.assert_close(decoder(shifted), decoder(batch), rtol=1e-3, atol=1e-3)
 
 
-def test_scores_are_shifted_late_in_training_and_for_sticks_only() -> None:
-    rng = np.random.default_rng(0)
-    for variant, steps, shifted in (
-        ("sb", 0, False),
-        ("sb", 19, False),
-        ("sb", 40, True),
-        ("sb", 90, True),
-        ("rope", 90, False),
+def test_scores_are_shifted_once_the_network_is_ripe_and_for_sticks_only() -> None:
+    rng, dataset = np.random.default_rng(0), data()
+    keys = dataset.vocabulary.kinds[dataset.tokens] != Kind.TEST_ATOM
+    keys &= ~dataset.inapplicable
+    longest = int(np.add.reduceat(keys, dataset.offsets[:-1]).max())
+    for variant, ripe, steps, width in (
+        ("sb", 0, 90, 0.0),
+        ("sb", 20, 20, 0.0),
+        ("sb", 20, 40, 0.5),
+        ("sb", 20, 90, 1.0),
+        ("rope", 20, 90, 0.0),
     ):
-        settings = OptimiserSettings(lowered=2.0, raised=4.0)
-        network = DecoderNetwork(data(), replace(SMALL, variant=variant), settings, 100, 0)
-        network.steps = steps
-        found = [network.shift(rng) for _ in range(100)]
-        width = 0.5 if steps == 40 else 1.0
-        assert (min(found) < -1.8 * width, max(found) > 3.6 * width) == (shifted, shifted)
-        assert -2 * width <= min(found) <= max(found) <= 4 * width
+        settings = OptimiserSettings(lowered=2.0, horizon=55 * longest)  # log 55 is a little more than 4
+        network = DecoderNetwork(dataset, replace(SMALL, variant=variant), settings, 100, 0)
+        network.steps, network.ripe = steps, ripe
+        found = [network.shift(rng) for _ in range(200)]
+        assert -2 * width <= min(found) <= -1.8 * width
+        assert 3.6 * width <= max(found) <= np.log(55) * width
+    none = DecoderNetwork(dataset, SMALL, OptimiserSettings(horizon=longest // 2), 100, 0)
+    assert none.raised == 0.0
 
 
 def test_the_loss_of_a_step_is_that_of_shifted_scores() -> None:
     found = []
-    for raised in (0.0, 4.0):
-        network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=1.0, lowered=0.0, raised=raised), 100, 0)
-        network.steps = 90
+    for horizon in (0, 4_000):
+        network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=1.0, lowered=0.0, horizon=horizon), 100, 0)
+        network.steps, network.ripe = 90, 20
         found.append(network.loss_and_gradient(np.arange(8), 8, np.random.default_rng(0))[0])
     assert found[0] != pytest.approx(found[1], rel=1e-4)
 
 
 def test_final_values_are_looked_at_all_first_and_then_in_part() -> None:
-    network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=0.0, lowered=0.0, raised=0.0), 100, 0)
+    network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=0.0), 100, 0)
     rng = np.random.default_rng(0)
     everything = network.loss_and_gradient(np.arange(8), 8, rng)[0]
     network.steps = 20
@@ -311,18 +313,49 @@ def test_hard_traces_are_those_that_are_farthest_from_the_truth() -> None:
 
     chosen = np.arange(100, 116)
     assert network.harden(chosen) is chosen
-    network.steps = 20
+    network.hard = network.find_hard()
     batch = network.harden(chosen)
     assert len(batch) == 16
     assert sum(trace in network.hard for trace in batch) >= 8
     assert sum(trace in chosen[8:] for trace in batch) >= 8
-    before = network.hard
-    network.steps = 21
-    network.harden(chosen)
-    assert network.hard is before
-    network.steps = LOOK_EVERY
-    network.harden(chosen)
-    assert network.hard is not before
+
+
+def test_hard_traces_are_looked_for_in_a_part_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = data(400)
+    network = DecoderNetwork(dataset, SMALL, OptimiserSettings(), 100, 0)
+    monkeypatch.setattr(decoder_training, "LOOK", len(network.actions_only.tokens) // 4)
+    found = [network.find_hard().tolist()]
+    network.steps = 1
+    found.append(network.find_hard().tolist())
+    assert found[0] != found[1]
+    assert all(2 <= len(traces) <= 4 for traces in found)
+
+
+def test_hard_traces_are_looked_for_now_and_then_once_half_of_the_traces_are_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = DecoderNetwork(data(400), SMALL, OptimiserSettings(), 32_000, 0)
+    looks: list[int] = []
+    right = 0.4
+    monkeypatch.setattr(network, "evaluate", lambda _: right)
+    monkeypatch.setattr(network, "find_hard", lambda: looks.append(network.steps) or np.arange(3))
+
+    def run(begin: int, end: int) -> None:
+        for network.steps in range(begin, end):
+            network.look()
+
+    run(0, 10_000)
+    assert (network.ripe, looks) == (0, [])
+    right = 0.5
+    run(10_001, 14_500)
+    assert network.ripe == 12_000  # of the glances at 8,000, 10,000, 12,000 … the first that saw half of them right
+    assert looks == [12_000, 12_000 + LOOK_EVERY, 12_000 + 2 * LOOK_EVERY]
+
+    easy = DecoderNetwork(data(), SMALL, OptimiserSettings(), 32_000, 0)
+    monkeypatch.setattr(easy, "evaluate", lambda _: 1.0)
+    easy.steps = 4_000  # a glance, but in the first fifth of training
+    easy.look()
+    assert easy.ripe == 0
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (12, 5), (5, 12)])
@@ -389,16 +422,18 @@ def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str, tmp
     settings = OptimiserSettings()
 
     def fresh() -> DecoderNetwork:
-        return DecoderNetwork(dataset, replace(SMALL, variant=variant), settings, 6, 1)
+        return DecoderNetwork(dataset, replace(SMALL, variant=variant), settings, 8, 1)
 
     whole, cut, other = fresh(), fresh(), fresh()
+    for network in (whole, cut):
+        network.steps, network.ripe, network.hard = 1, 1, network.find_hard()
     rng = np.random.default_rng(0)
     batches = [rng.integers(len(dataset), size=8) for _ in range(6)]
     losses = [whole.step(batch) for batch in batches]
     for batch in batches[:3]:
         cut.step(batch)
     other.load({name: array.copy() for name, array in cut.save().items()})
-    assert len(cut.hard)
+    assert (other.steps, other.ripe) == (4, 1)
     assert np.array_equal(other.hard, cut.hard)
     assert [other.step(batch) for batch in batches[3:]] == losses[3:]
     assert torch.equal(other.flat, whole.flat)
