@@ -8,13 +8,14 @@ one number per query holds the strict mask (only keys before it), the key mask (
 what a probe sees. A query without a key gets 0. Training may add a `shift` to all z of a batch (decoder_training.py).
 
 `attend` is the fused kernel for the CPU, `attend_reference` the same in log space on padded tensors, on any device.
-The kernel holds 32 queries side by side, in lanes, and walks over the keys once in each direction; nothing of size
-queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
+The kernel holds 32 queries side by side, in the lanes of two vectors, and walks over the keys once in each direction;
+nothing of size queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
 
     T starts as g·o;   T −= A·(g·v);   dz = A·(1 − β)·(g·v) − β·T;   then stick *= 1 − β
 
-A walk ends when no stick of the 32 is longer than what rounding loses. A kernel runs in the thread that calls it, in a
-fixed order. Needs the extra `networks`. May import up to `traces`.
+and for every four keys dz and A are spread over dq, dk and dv. A vector joins the walk at the first key that one of its
+queries sees and leaves it when no stick of its 16 is longer than what rounding loses. A kernel runs in the thread that
+calls it, in a fixed order. Needs the extra `networks`. May import up to `traces`.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from trace2strips.compilation import compiled
+from trace2strips.networks.vectors import add_times, load, store
 
 VECTOR = 16  # float32 in the widest vector
 LANES = 2 * VECTOR  # queries side by side
-LOOK = 4  # after so many keys the kernel looks whether all sticks are used up
+GROUP = 4  # keys; after each group the kernel looks whether all sticks are used up
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class StickBreaking(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> Any:
         q, k, v, out = ctx.arrays
-        slopes = np.empty_like(q), np.empty_like(k), np.empty_like(v)
+        slopes = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
         backward_kernel(q, k, v, *constants(ctx.packing, q), out, slope.contiguous().numpy(), *slopes)
         return (*(torch.from_numpy(x) for x in slopes), None)
 
@@ -181,7 +183,7 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
     """What both kernels need besides q, k, v.
 
     The head size is told as the length of a tuple: it must be known when the kernel is compiled, so that loops over it
-    are unrolled. The number of lanes must not: then the loop over lanes is what becomes vector code.
+    are unrolled. The width of a vector must not: then the loop over its lanes is what becomes vector code.
     """
     kind, size = q.dtype.type, q.shape[2]
     stop = kind(1e-7) if kind is np.float32 else kind(1e-16)
@@ -191,7 +193,7 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
         packing.key_offsets,
         packing.visible,
         (0,) * size,
-        LANES,
+        VECTOR,
         scale,
         kind(packing.shift),
         stop,
@@ -238,13 +240,6 @@ def typed_exponential(x):  # type: ignore[no-untyped-def]
 
 
 @compiled(vector=True)
-def sum_lanes(x):  # type: ignore[no-untyped-def]
-    """As a tree: one sum after the other would wait for each."""
-    low = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
-    return low + (((x[8] + x[9]) + (x[10] + x[11])) + ((x[12] + x[13]) + (x[14] + x[15])))
-
-
-@compiled(vector=True)
 def break_off(z, seen):  # type: ignore[no-untyped-def]
     """β = σ(z) and 1 − β, both without cancellation; a key that is not seen takes nothing."""
     kind = type(z)
@@ -258,53 +253,101 @@ def break_off(z, seen):  # type: ignore[no-untyped-def]
 
 @compiled(vector=True)
 def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, shift, stop, out):  # type: ignore[no-untyped-def]
-    """Rows of `lanes`, for 32 queries: q, o (a row for each coordinate), the stick, A_j, how many keys are seen."""
+    """Rows of `lanes`, for each of the two vectors: q, o (a row for each coordinate), the stick, A_j, how many keys are
+    seen. `most` of them: by any query of the vector; 0 when its sticks are used up."""
     kind = q.dtype.type
     zero, one = kind(0), kind(1)
     size = len(template)
     stick, share, seen = 2 * size, 2 * size + 1, 2 * size + 2
-    lanes = np.empty((2 * size + 3, LANES), q.dtype)
+    lanes = np.empty((2, 2 * size + 3, VECTOR), q.dtype)
+    most = np.zeros(2, np.int64)
     for trace in range(len(query_offsets) - 1):
         begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
         for head in range(q.shape[1]):
             for first in range(begin, end, LANES):
                 count = min(LANES, end - first)
-                most = np.int64(0)
                 lanes[:] = zero
-                for i in range(count):
-                    lanes[stick, i] = one
-                    lanes[seen, i] = visible[first + i]
-                    most = max(most, np.int64(visible[first + i]))
+                most[:] = 0
+                for n in range(count):
+                    h, i = n // VECTOR, n % VECTOR
+                    lanes[h, stick, i] = one
+                    lanes[h, seen, i] = visible[first + n]
+                    most[h] = max(most[h], np.int64(visible[first + n]))
                     for d in range(size):
-                        lanes[d, i] = q[first + i, head, d] * scale
-                for j in range(most - 1, -1, -1):
+                        lanes[h, d, i] = q[first + n, head, d] * scale
+                for j in range(max(most[0], most[1]) - 1, -1, -1):
                     key, value = k[base + j, head], v[base + j, head]
-                    for i in range(width):
-                        z, z1, z2, z3 = zero, zero, zero, zero  # four sums at a time: each waits only for itself
-                        for d in range(size // 4):
-                            z = fma(lanes[4 * d, i], key[4 * d], z)
-                            z1 = fma(lanes[4 * d + 1, i], key[4 * d + 1], z1)
-                            z2 = fma(lanes[4 * d + 2, i], key[4 * d + 2], z2)
-                            z3 = fma(lanes[4 * d + 3, i], key[4 * d + 3], z3)
-                        for d in range(size - size % 4, size):
-                            z = fma(lanes[d, i], key[d], z)
-                        z = (z + z1) + (z2 + z3) + shift
-                        beta, rest = break_off(z, kind(j) < lanes[seen, i])
-                        lanes[share, i] = beta * lanes[stick, i]
-                        lanes[stick, i] *= rest
-                    for i in range(width):
-                        weight = lanes[share, i]
-                        for d in range(size):
-                            lanes[size + d, i] = fma(weight, value[d], lanes[size + d, i])
-                    if j % LOOK == 0:
-                        going = np.int64(0)
+                    for h in range(2):
+                        if j >= most[h]:
+                            continue
                         for i in range(width):
-                            going |= np.int64(lanes[stick, i] >= stop)
-                        if not going:
+                            z, z1, z2, z3 = zero, zero, zero, zero  # four sums at a time: each waits only for itself
+                            for d in range(size // 4):
+                                z = fma(lanes[h, 4 * d, i], key[4 * d], z)
+                                z1 = fma(lanes[h, 4 * d + 1, i], key[4 * d + 1], z1)
+                                z2 = fma(lanes[h, 4 * d + 2, i], key[4 * d + 2], z2)
+                                z3 = fma(lanes[h, 4 * d + 3, i], key[4 * d + 3], z3)
+                            for d in range(size - size % 4, size):
+                                z = fma(lanes[h, d, i], key[d], z)
+                            z = (z + z1) + (z2 + z3) + shift
+                            beta, rest = break_off(z, kind(j) < lanes[h, seen, i])
+                            lanes[h, share, i] = beta * lanes[h, stick, i]
+                            lanes[h, stick, i] *= rest
+                        for i in range(width):
+                            weight = lanes[h, share, i]
+                            for d in range(size):
+                                lanes[h, size + d, i] = fma(weight, value[d], lanes[h, size + d, i])
+                    if j % GROUP == 0:
+                        for h in range(2):
+                            going = np.int64(0)
+                            for i in range(width):
+                                going |= np.int64(lanes[h, stick, i] >= stop)
+                            if not going:
+                                most[h] = 0
+                        if not most.any():
                             break
-                for i in range(count):
+                for n in range(count):
                     for d in range(size):
-                        out[first + i, head, d] = lanes[size + d, i]
+                        out[first + n, head, d] = lanes[n // VECTOR, size + d, n % VECTOR]
+
+
+@compiled(vector=True)
+def spread(pulls, shares, begin, end, query, key, step, q, k, slope, slope_q, slope_k, slope_v, template):  # type: ignore[no-untyped-def]
+    """dq += dz·k, dk += dz·q, dv += A·g for one key and the lanes from begin to end.
+
+    All arrays are flat. Lane 0 stands at `query`, the key at `key`, and what is next to either is a `step` away.
+    """
+    row, dk, dv = load(k, key, template), load(slope_k, key, template), load(slope_v, key, template)
+    for i in range(begin, end):
+        at = query + i * step
+        dk = add_times(pulls[i], load(q, at, template), dk)
+        dv = add_times(shares[i], load(slope, at, template), dv)
+        store(slope_q, at, add_times(pulls[i], row, load(slope_q, at, template)))
+    store(slope_k, key, dk)
+    store(slope_v, key, dv)
+
+
+@compiled(vector=True)
+def spread_group(pulls, shares, begin, end, query, key, step, q, k, slope, slope_q, slope_k, slope_v, template):  # type: ignore[no-untyped-def]
+    """The same for a whole group, the nearest key first: what is read of a query serves four keys."""
+    a, b, c, d = key, key - step, key - 2 * step, key - 3 * step
+    ka, kb, kc, kd = load(k, a, template), load(k, b, template), load(k, c, template), load(k, d, template)
+    dka, dkb = load(slope_k, a, template), load(slope_k, b, template)
+    dkc, dkd = load(slope_k, c, template), load(slope_k, d, template)
+    dva, dvb = load(slope_v, a, template), load(slope_v, b, template)
+    dvc, dvd = load(slope_v, c, template), load(slope_v, d, template)
+    for i in range(begin, end):
+        at = query + i * step
+        row, g, dq = load(q, at, template), load(slope, at, template), load(slope_q, at, template)
+        za, zb, zc, zd = pulls[i], pulls[LANES + i], pulls[2 * LANES + i], pulls[3 * LANES + i]
+        dka, dkb = add_times(za, row, dka), add_times(zb, row, dkb)
+        dkc, dkd = add_times(zc, row, dkc), add_times(zd, row, dkd)
+        dva, dvb = add_times(shares[i], g, dva), add_times(shares[LANES + i], g, dvb)
+        dvc, dvd = add_times(shares[2 * LANES + i], g, dvc), add_times(shares[3 * LANES + i], g, dvd)
+        store(slope_q, at, add_times(zd, kd, add_times(zc, kc, add_times(zb, kb, add_times(za, ka, dq)))))
+    for where, dk, dv in ((a, dka, dva), (b, dkb, dvb), (c, dkc, dvc), (d, dkd, dvd)):
+        store(slope_k, where, dk)
+        store(slope_v, where, dv)
 
 
 @compiled(vector=True)
@@ -326,84 +369,95 @@ def backward_kernel(  # type: ignore[no-untyped-def]
     slope_k,
     slope_v,
 ):
-    """Rows of `lanes`: q, g, dq, the stick, A_j, how many keys are seen, T, dz. dk, dv are summed up lane by lane."""
+    """Adds to slopes that begin as 0. Rows of `lanes`, for each of the two vectors: q, g, the stick, how many keys are
+    seen, T. `pulls` (dz/√d) and `shares` (A) are of a group of keys."""
     kind = q.dtype.type
     zero, one = kind(0), kind(1)
-    size = len(template)
-    stick, share, seen, left, pull = 3 * size, 3 * size + 1, 3 * size + 2, 3 * size + 3, 3 * size + 4
-    lanes = np.empty((3 * size + 5, LANES), q.dtype)
-    longest = 0
-    for trace in range(len(key_offsets) - 1):
-        longest = max(longest, key_offsets[trace + 1] - key_offsets[trace])
-    sums = np.empty((longest, 2 * size, VECTOR), q.dtype)
-    left_half, right_half = lanes[:, :VECTOR], lanes[:, VECTOR:]
+    size, heads = len(template), q.shape[1]
+    step = heads * size
+    stick, seen, left = 2 * size, 2 * size + 1, 2 * size + 2
+    lanes = np.empty((2, 2 * size + 3, VECTOR), q.dtype)
+    pulls, shares = np.empty((GROUP, 2, VECTOR), q.dtype), np.empty((GROUP, 2, VECTOR), q.dtype)
+    flat_pulls, flat_shares = pulls.reshape(-1), shares.reshape(-1)
+    rows = q.reshape(-1), k.reshape(-1), slope.reshape(-1)
+    slopes = slope_q.reshape(-1), slope_k.reshape(-1), slope_v.reshape(-1)
+    most = np.zeros(2, np.int64)
     for trace in range(len(query_offsets) - 1):
         begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
-        keys = key_offsets[trace + 1] - base
-        for head in range(q.shape[1]):
-            sums[:keys] = zero
+        for head in range(heads):
             for first in range(begin, end, LANES):
                 count = min(LANES, end - first)
-                most = np.int64(0)
                 lanes[:] = zero
-                for i in range(count):
-                    lanes[stick, i] = one
-                    lanes[seen, i] = visible[first + i]
-                    most = max(most, np.int64(visible[first + i]))
+                most[:] = 0
+                for n in range(count):
+                    h, i = n // VECTOR, n % VECTOR
+                    lanes[h, stick, i] = one
+                    lanes[h, seen, i] = visible[first + n]
+                    most[h] = max(most[h], np.int64(visible[first + n]))
                     for d in range(size):
-                        g = slope[first + i, head, d]
-                        lanes[d, i] = q[first + i, head, d] * scale
-                        lanes[size + d, i] = g
-                        lanes[left, i] += g * out[first + i, head, d]
-                for j in range(most - 1, -1, -1):
-                    key, value, total = k[base + j, head], v[base + j, head], sums[j]
-                    for i in range(width):
-                        z, z1, z2, z3 = zero, zero, zero, zero
-                        gain, gain1 = zero, zero
-                        for d in range(size // 4):
-                            z = fma(lanes[4 * d, i], key[4 * d], z)
-                            z1 = fma(lanes[4 * d + 1, i], key[4 * d + 1], z1)
-                            z2 = fma(lanes[4 * d + 2, i], key[4 * d + 2], z2)
-                            z3 = fma(lanes[4 * d + 3, i], key[4 * d + 3], z3)
-                        for d in range(size - size % 4, size):
-                            z = fma(lanes[d, i], key[d], z)
-                        z = (z + z1) + (z2 + z3) + shift
-                        for d in range(size // 2):
-                            gain = fma(lanes[size + 2 * d, i], value[2 * d], gain)
-                            gain1 = fma(lanes[size + 2 * d + 1, i], value[2 * d + 1], gain1)
-                        for d in range(size - size % 2, size):
-                            gain = fma(lanes[size + d, i], value[d], gain)
-                        gain += gain1
-                        beta, rest = break_off(z, kind(j) < lanes[seen, i])
-                        weight = beta * lanes[stick, i]
-                        lanes[left, i] -= weight * gain
-                        lanes[share, i] = weight
-                        lanes[pull, i] = weight * rest * gain - beta * lanes[left, i]  # dz
-                        lanes[stick, i] *= rest
-                    for i in range(width):  # several short loops: LLVM gives up on a long one
-                        dz = lanes[pull, i]
-                        for d in range(size):
-                            lanes[2 * size + d, i] = fma(dz, key[d], lanes[2 * size + d, i])
-                    for i in range(width // 2):
-                        near, far = left_half[pull, i], right_half[pull, i]
-                        for d in range(size):
-                            total[d, i] = fma(near, left_half[d, i], fma(far, right_half[d, i], total[d, i]))
-                    for i in range(width // 2):
-                        near, far = left_half[share, i], right_half[share, i]
-                        for d in range(size):
-                            total[size + d, i] = fma(
-                                near, left_half[size + d, i], fma(far, right_half[size + d, i], total[size + d, i])
+                        g = slope[first + n, head, d]
+                        lanes[h, d, i] = q[first + n, head, d] * scale
+                        lanes[h, size + d, i] = g
+                        lanes[h, left, i] += g * out[first + n, head, d]
+                for top in range(max(most[0], most[1]), 0, -GROUP):
+                    n = min(GROUP, top)
+                    for h in range(2):
+                        if top - n >= most[h]:
+                            continue
+                        for c in range(n):
+                            j = top - 1 - c
+                            key, value = k[base + j, head], v[base + j, head]
+                            for i in range(width):
+                                z, z1, z2, z3 = zero, zero, zero, zero
+                                gain, gain1 = zero, zero
+                                for d in range(size // 4):
+                                    z = fma(lanes[h, 4 * d, i], key[4 * d], z)
+                                    z1 = fma(lanes[h, 4 * d + 1, i], key[4 * d + 1], z1)
+                                    z2 = fma(lanes[h, 4 * d + 2, i], key[4 * d + 2], z2)
+                                    z3 = fma(lanes[h, 4 * d + 3, i], key[4 * d + 3], z3)
+                                for d in range(size - size % 4, size):
+                                    z = fma(lanes[h, d, i], key[d], z)
+                                z = (z + z1) + (z2 + z3) + shift
+                                for d in range(size // 2):
+                                    gain = fma(lanes[h, size + 2 * d, i], value[2 * d], gain)
+                                    gain1 = fma(lanes[h, size + 2 * d + 1, i], value[2 * d + 1], gain1)
+                                for d in range(size - size % 2, size):
+                                    gain = fma(lanes[h, size + d, i], value[d], gain)
+                                gain += gain1
+                                beta, rest = break_off(z, kind(j) < lanes[h, seen, i])
+                                weight = beta * lanes[h, stick, i]
+                                lanes[h, left, i] -= weight * gain
+                                shares[c, h, i] = weight
+                                pulls[c, h, i] = (weight * rest * gain - beta * lanes[h, left, i]) * scale
+                                lanes[h, stick, i] *= rest
+                    low = 0 if top - n < most[0] else VECTOR
+                    high = count if top - n < most[1] else min(count, VECTOR)
+                    query, key_place = first * step + head * size, (base + top - 1) * step + head * size
+                    if n == GROUP:
+                        spread_group(
+                            flat_pulls, flat_shares, low, high, query, key_place, step, *rows, *slopes, template
+                        )
+                    else:
+                        for c in range(n):
+                            row = slice(c * LANES, (c + 1) * LANES)
+                            place = key_place - c * step
+                            spread(
+                                flat_pulls[row],
+                                flat_shares[row],
+                                low,
+                                high,
+                                query,
+                                place,
+                                step,
+                                *rows,
+                                *slopes,
+                                template,
                             )
-                    if j % LOOK == 0:
+                    for h in range(2):
                         going = np.int64(0)
                         for i in range(width):
-                            going |= np.int64(lanes[stick, i] >= stop)
+                            going |= np.int64(lanes[h, stick, i] >= stop)
                         if not going:
-                            break
-                for i in range(count):
-                    for d in range(size):
-                        slope_q[first + i, head, d] = lanes[2 * size + d, i] * scale
-            for j in range(keys):
-                for d in range(size):
-                    slope_k[base + j, head, d] = sum_lanes(sums[j, d])
-                    slope_v[base + j, head, d] = sum_lanes(sums[j, size + d])
+                            most[h] = 0
+                    if not most.any():
+                        break
