@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import torch
 from conftest import Run
 
 from trace2strips.domains import get_domain
-from trace2strips.errors import TraceError, UserError
+from trace2strips.errors import FileError, TraceError, UserError
 from trace2strips.learning import LearnSettings, learn, load_run, open_run, save_run
 from trace2strips.networks import decoder_training
 from trace2strips.networks.decoder import (
@@ -285,13 +286,18 @@ def test_scores_are_shifted_once_the_network_is_ripe_and_for_sticks_only() -> No
     assert none.raised == 0.0
 
 
-def test_the_loss_of_a_step_is_that_of_shifted_scores() -> None:
-    found = []
-    for horizon in (0, 4_000):
-        network = DecoderNetwork(data(), SMALL, OptimiserSettings(tested=1.0, lowered=0.0, horizon=horizon), 100, 0)
-        network.steps, network.ripe = 90, 20
-        found.append(network.loss_and_gradient(np.arange(8), 8, np.random.default_rng(0))[0])
-    assert found[0] != pytest.approx(found[1], rel=1e-4)
+def test_the_loss_of_a_step_is_that_of_shifted_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = data()
+    network = DecoderNetwork(dataset, SMALL, OptimiserSettings(tested=1.0), 100, 0)
+    monkeypatch.setattr(network, "shift", lambda _: 2.5)
+    batch = make_batch(dataset, np.array([3]), shift=2.5)
+    here = dataset.vocabulary.kinds[batch.tokens] >= Kind.ACTION
+    with torch.no_grad():
+        logits = network.decoder(batch)[torch.from_numpy(here)]
+    refused = torch.from_numpy(dataset.inapplicable[dataset.offsets[3] : dataset.offsets[4]][here])
+    expected = focal_loss(logits, refused, torch.full_like(logits, 1 / len(logits)), 0.5, 0.0)
+    loss, _ = network.loss_and_gradient(np.array([3]), 1, np.random.default_rng(0))
+    assert loss == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_final_values_are_looked_at_all_first_and_then_in_part() -> None:
@@ -309,7 +315,7 @@ def test_hard_traces_are_those_that_are_farthest_from_the_truth() -> None:
     off = np.abs(probabilities(network.decoder, dataset) - dataset.inapplicable)
     off *= dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
     worst = np.maximum.reduceat(off, dataset.offsets[:-1])
-    assert network.find_hard().tolist() == np.argsort(-worst, kind="stable")[:12].tolist()
+    assert sorted(worst[network.find_hard()]) == pytest.approx(sorted(worst)[-12:], abs=1e-5)
 
     chosen = np.arange(100, 116)
     assert network.harden(chosen) is chosen
@@ -417,7 +423,7 @@ def test_the_rate_rises_then_falls_and_long_gradients_are_cut() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str, tmp_path: Path) -> None:
+def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str) -> None:
     dataset = data(400)
     settings = OptimiserSettings()
 
@@ -438,8 +444,47 @@ def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str, tmp
     assert [other.step(batch) for batch in batches[3:]] == losses[3:]
     assert torch.equal(other.flat, whole.flat)
     assert np.array_equal(other.decoder.embedding.detach().numpy(), whole.weights()["embedding"])
-    plan = TrainingSettings(4, 8, 500, seed=1)
-    assert train(fresh(), dataset, plan, tmp_path / "a").loss == train(fresh(), dataset, plan).loss
+
+
+def test_a_run_that_is_cut_off_right_before_it_is_ripe_ends_as_if_nothing_had_happened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dataset, batch = data(400), np.arange(8)
+    whole, other = (DecoderNetwork(dataset, SMALL, OptimiserSettings(), 10, 1) for _ in range(2))
+    for network in (whole, other):
+        monkeypatch.setattr(network, "evaluate", lambda _: 0.5)
+    whole.step(batch)
+    whole.step(batch)
+    assert (whole.ripe, len(whole.hard)) == (0, 0)
+    other.load({name: array.copy() for name, array in whole.save().items()})
+    learned: list[int] = []
+    gradient = whole.loss_and_gradient
+
+    def watched(chosen: np.ndarray, *rest: Any) -> tuple[float, torch.Tensor]:
+        learned.extend(chosen.tolist())
+        return gradient(chosen, *rest)
+
+    monkeypatch.setattr(whole, "loss_and_gradient", watched)
+    assert [whole.step(batch) for _ in range(3)] == [other.step(batch) for _ in range(3)]
+    assert (whole.ripe, other.ripe, len(whole.hard)) == (2, 2, 12)
+    assert np.array_equal(whole.hard, other.hard)
+    assert all(sum(trace in whole.hard for trace in learned[i : i + 8]) >= 4 for i in (0, 8, 16))
+
+
+def test_checkpoints_of_other_versions_are_refused(tmp_path: Path) -> None:
+    dataset, plan = data(), TrainingSettings(4, 8, 500, seed=1)
+    path = tmp_path / "checkpoint.safetensors"
+
+    class Older(DecoderNetwork):
+        def save(self) -> dict[str, np.ndarray]:
+            return {**super().save(), "steps": np.array([self.steps])}
+
+        def load(self, arrays: dict[str, np.ndarray]) -> None:
+            super().load({**arrays, "steps": np.append(arrays["steps"], 0)})
+
+    train(Older(dataset, SMALL, OptimiserSettings(), 4, 1), dataset, plan, path)
+    with pytest.raises(FileError, match="another version"):
+        train(DecoderNetwork(dataset, SMALL, OptimiserSettings(), 4, 1), dataset, plan, path)
 
 
 def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
@@ -451,6 +496,7 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
         "from trace2strips.networks.decoder_settings import *\n"
         "d = sample(get_domain('blocksworld:3'), SampleSettings(30, 12, suffix='all'))\n"
         "n = DecoderNetwork(d, DecoderSettings(d_model=16, heads=2), OptimiserSettings(), 5, 0)\n"
+        "n.steps, n.ripe, n.hard = 1, 1, n.find_hard()\n"
         "for i in range(3): n.step(np.arange(i, i + 9))\n"
         "print(hashlib.sha256(n.flat.numpy().tobytes()).hexdigest())\n"
     )

@@ -16,7 +16,7 @@ from trace2strips.domains import get_domain
 from trace2strips.errors import FileError
 from trace2strips.experiments import EXPERIMENTS, Run, perform, planned, read_results
 from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
-from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of
+from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of, wanted_steps
 from trace2strips.experiments.execution import Failure, Tell, execute_missing
 from trace2strips.experiments.performing import against_length, differences
 from trace2strips.experiments.results import Row, append_result, run_of
@@ -277,6 +277,9 @@ def test_time_is_taken_from_the_run_most_alike() -> None:
     assert estimate(replace(large, max_steps=1_000, traces=50_000), rows) == Cost(6.0, 3.0)
     assert estimate(Run("maze-5x5"), rows) == Cost(56.0, 2.0)
     assert estimate(Run("maze-5x5", network="sb", suffix="all"), rows).seconds > 100  # no decoder was measured
+    decoder = Run("ferry-8c", network="sb", suffix="all")
+    older = {decoder: measured(decoder, steps=wanted_steps(decoder) // 3)}  # of a preset with fewer steps
+    assert estimate(replace(decoder, seed=2), older) == Cost(36.0, 3.0)
 
 
 def test_disk_is_that_of_datasets_needed_at_a_time(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def cases(draw: st.DrawFn) -> tuple[Packing, int, int, int]:
     visible = np.concatenate([*seen, np.empty(0)]).astype(np.int32)
     shift = draw(st.sampled_from([0.0, -1.5, 3.0]))
     packing = Packing(offsets([q for q, _ in lengths]), offsets([k for _, k in lengths]), visible, shift)
-    return packing, draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 5, 8])), draw(st.integers(0, 2**32))
+    return packing, draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 5, 8, 16])), draw(st.integers(0, 2**32))
 
 
 def random_inputs(packing: Packing, heads: int, size: int, seed: int, kind: torch.dtype) -> list[torch.Tensor]:
@@ -129,8 +129,19 @@ def test_without_a_key_the_output_is_zero(function, queries: int, keys: int) -> 
     assert not any(x.any() for x in slopes)
 
 
-def test_a_walk_that_ends_early_loses_nothing_that_can_be_seen() -> None:
-    packing = Packing(offsets([200]), offsets([199]), np.arange(200, dtype=np.int32))
+@pytest.mark.parametrize(
+    "visible",
+    [
+        np.arange(200),
+        np.repeat([150, 8], 16),
+        np.repeat([8, 150], 16),
+        np.repeat([150, 0], 16),
+        np.repeat([3, 199], 20),
+    ],
+)
+def test_a_walk_that_ends_early_loses_nothing_that_can_be_seen(visible: np.ndarray) -> None:
+    """Also where one half of the queries is done long before the other begins."""
+    packing = Packing(offsets([len(visible)]), offsets([199]), visible.astype(np.int32))
     single = random_inputs(packing, 2, 8, 3, torch.float32)
     double = [x.detach().double().requires_grad_() for x in single]
     for ours, exact in zip(outcome(attend, single, packing), outcome(attend_reference, double, packing), strict=True):

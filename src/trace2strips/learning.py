@@ -15,7 +15,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from math import isfinite
@@ -516,8 +516,11 @@ def open_run(folder: Path, dataset: Dataset, settings: LearnSettings, force: boo
 
 
 def run_settings(dataset: Dataset, settings: LearnSettings) -> dict[str, Any]:
-    """What settings.json says of a run: what tells whether a folder holds this one."""
-    return {"trace2strips": "run", "settings": asdict(settings), "data": fingerprint(dataset)}
+    """What settings.json says of a run: what tells whether a folder holds this one. What a preset means may change from
+    version to version, so it is written out."""
+    presets: Mapping[str, Preset | DecoderPreset] = DECODER_PRESETS if settings.network in VARIANTS else PRESETS
+    meaning = json.loads(json.dumps(asdict(presets[settings.preset])))  # as it is read again: lists for tuples
+    return {"trace2strips": "run", "settings": asdict(settings), "preset": meaning, "data": fingerprint(dataset)}
 
 
 def read_settings(folder: Path) -> dict[str, Any] | None:

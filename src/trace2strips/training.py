@@ -140,7 +140,10 @@ def resume(
         raise FileError(
             "the checkpoint was made with other settings", file=checkpoint, hint="use them again, or another folder"
         )
-    network.load({name.removeprefix("now."): a for name, a in arrays.items() if name.startswith("now.")})
+    try:
+        network.load({name.removeprefix("now."): a for name, a in arrays.items() if name.startswith("now.")})
+    except (KeyError, ValueError, RuntimeError):
+        raise FileError("a checkpoint of another version", file=checkpoint, hint="remove it to start anew") from None
     best = {name.removeprefix("best."): a for name, a in arrays.items() if name.startswith("best.")}
     report = Report(**header["report"])
     report.carried = report.seconds

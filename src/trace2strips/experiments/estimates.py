@@ -42,7 +42,11 @@ def estimate(run: Run, rows: Mapping[Run, Row]) -> Cost:
         default = Run("blocksworld-8b", network=run.network)
         return scaled(DECODER if is_decoder(run) else STRIPS, default, run)
     nearest = max(likeness(run, other) for other in known)
-    costs = [scaled(cost(rows[other]), other, run) for other in known if likeness(run, other) == nearest]
+    costs = [
+        scaled(cost(rows[other]), other, run, rows[other].get("steps") if is_decoder(other) else None)
+        for other in known
+        if likeness(run, other) == nearest
+    ]
     return Cost(mean(c.learning for c in costs), mean(c.rest for c in costs))
 
 
@@ -69,9 +73,12 @@ def cost(row: Row) -> Cost:
     return Cost(share * learning, share * rest)
 
 
-def scaled(known: Cost, measured: Run, run: Run) -> Cost:
-    """Learning takes as long as there are steps or, in completion, traces; the rest goes with the test traces."""
-    steps, traces = wanted_steps(run) / max(1, wanted_steps(measured)), run.traces / measured.traces
+def scaled(known: Cost, measured: Run, run: Run, taken: int | None = None) -> Cost:
+    """Learning takes as long as there are steps or, in completion, traces; the rest goes with the test traces.
+
+    A decoder has `taken` exactly the steps that its preset wanted at that time, which may want others by now.
+    """
+    steps, traces = wanted_steps(run) / max(1, taken or wanted_steps(measured)), run.traces / measured.traces
     return Cost(known.learning * max(steps, traces), known.rest * run.test_traces / measured.test_traces)
 
 

@@ -37,8 +37,8 @@ class OptimiserSettings:
     `muon` is the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest. `tested` is the share
     of the `test-p` of a trace that a step looks at; in the first fifth of training it looks at all. When half of the
     training traces are right, a share `hard` of each batch are traces that the network has trouble with, and the scores
-    of `sb` are shifted by a random number, in the end from −`lowered` to what makes the longest trace one of `horizon`
-    keys.
+    of `sb` are shifted by a random number, two fifths of training later from −`lowered` to what makes the longest trace
+    one of `horizon` keys.
     """
 
     optimiser: str = "adamw"

@@ -8,15 +8,15 @@ Nobody attends to a `test-p`, and there is one for every atom: they teach most a
 and are soon right. So after the first fifth of training a step looks at a random share of them only, each weighted by
 the inverse of the share: on average the same loss.
 
-Two more things begin when the network is *ripe*, that is when it gets half of the training traces right; before, they
-are in the way.
+Two more things begin when the network is *ripe*: when a glance, one of GLANCES in a training and after its first fifth,
+finds half of the training traces right.
 
 A refusal for one reason alone (all that an action needs is there but one atom) is rare for each single action. So a
 part of each batch are *hard* traces: those of the training set where y of some action is farthest from the truth; the
 network looks for them every LOOK_EVERY steps.
 
 A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
-to take only most of it where it should take all; on longer traces this adds up. So the scores z of a batch are shifted,
+to take only most of it where it should take all; on longer traces this adds up. So the scores z of a chunk are shifted,
 all by one random number, more and more: a head must keep away from both mistakes. Raising all scores by log c does to
 small shares what c copies of every key would do, so the longest trace becomes one of `horizon` keys. Softmax would not
 see a shift.
@@ -149,7 +149,7 @@ class DecoderNetwork:
         return self.steps / max(1, self.planned)
 
     def shift(self, rng: np.random.Generator) -> float:
-        """What is added to the scores of a batch."""
+        """What is added to the scores of a chunk."""
         if not self.ripe or self.decoder.settings.variant != "sb":
             return 0.0
         width = min(1.0, (self.steps - self.ripe) / (WIDENING * self.planned))
@@ -160,7 +160,7 @@ class DecoderNetwork:
         """log(`horizon` / keys of the trace that has most of them)."""
         data = self.actions_only
         keys = np.diff(np.append(0, np.cumsum(~data.inapplicable))[data.offsets])
-        return max(0.0, log(max(1, self.settings.horizon) / max(1, int(keys.max(initial=1)))))
+        return max(0.0, log(max(1, self.settings.horizon) / int(keys.max(initial=1))))
 
     def look(self) -> None:
         """Before a step: is the network ripe, and which traces are hard?"""
