@@ -310,11 +310,11 @@ def decoders() -> str:
             row["domain"], row["encoding"], row["network"], str(row["seed"]), accuracy(row["train_accuracy"]),
             accuracy(row["test_accuracy"]), f"{theirs['test']['mean']:g}", wrong, row["equivalence"],
             f"{row['plan_accuracy']:g}", "–" if long is None else f"{long:g}",
-            f"{row['train_seconds'] / 60:.1f} min", row["commit"],
+            f"{row['steps']:,}", f"{row['train_seconds'] / 60:.1f} min", row["commit"],
         ])  # fmt: skip
     header = ["domain", "encoding", "network", "seed", "train", "test", "paper's mean",
               "M_S: preconditions missing / extra, effects missing / extra", "M_S and the hidden model", "plans, M_S",
-              "plans, M_L", "training", "commit"]  # fmt: skip
+              "plans, M_L", "steps", "training", "commit"]  # fmt: skip
     return table(header, lines, 4)
 
 

@@ -39,7 +39,7 @@ BARRED = {  # what is compared with a bar, by experiment
 TITLES = {"train": "train", "test": "test", "plan": "plan", "plan_short": "plan, M_S", "plan_long": "plan, M_L"}
 STAGES = ("sampling", "learning", "testing", "planning", "comparing", "long traces")
 LENGTHS = (10, *range(40, 401, 40))
-ORIGIN: Columns = ["seeds", "test traces", "longest run", words("commit")]
+ORIGIN: Columns = ["seeds", "steps", "test traces", "longest run", words("commit")]
 BAR = (
     "A row of the STRIPS Transformer meets its bar if our mean is at least the paper's best seed, a row of SB if our"
     " mean is at least the paper's mean − 0.005; in every figure of the row."
@@ -193,7 +193,14 @@ def ours_or_missing(line: Line, values: Sequence[float], text: str) -> Cell | st
 
 def origin(line: Line) -> list[str]:
     traces = ", ".join(f"{count:,}" for count in line.test_traces) or NONE
-    return [f"{len(line.rows)} of {len(line.runs)}", traces, duration(longest(line.rows)), commits(line.rows)]
+    seeds = f"{len(line.rows)} of {len(line.runs)}"
+    return [seeds, steps_of(line.rows), traces, duration(longest(line.rows)), commits(line.rows)]
+
+
+def steps_of(rows: Iterable[Row]) -> str:
+    """The fewest and the most: what a preset wants may have changed between two measurements."""
+    counts = sorted({int(row["steps"]) for row in rows if row.get("steps") is not None})
+    return " to ".join(f"{count:,}" for count in dict.fromkeys(counts[:1] + counts[-1:])) or NONE
 
 
 def run_seconds(row: Row) -> float | None:
