@@ -31,6 +31,7 @@ TRIALS = {
     "Muon 0.05": (replace(FAST, muon=0.05), SIZE),
     "MLP of factor 2": (FAST, replace(SIZE, mlp_factor=2)),
     "4 heads": (FAST, replace(SIZE, heads=4)),
+    "scores begin near 0": (FAST, replace(SIZE, reserve=0.0)),
 }
 
 

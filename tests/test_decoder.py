@@ -225,6 +225,19 @@ def test_focal_loss_by_its_formula() -> None:
     assert float(focal_loss(torch.logit(values), z, weights, a, g)) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("variant", "reserve"), [("sb", 0.0), ("sb", 3.0), ("rope", 3.0)])
+def test_scores_of_sticks_begin_where_much_is_left(variant: str, reserve: float) -> None:
+    torch.manual_seed(0)
+    settings = DecoderSettings(variant, d_model=64, heads=8, reserve=reserve)
+    decoder = Decoder(200, settings)
+    for block in decoder.each_block:
+        with torch.no_grad():
+            h = block.norm_attention(decoder.embedding)
+            q, (k, _) = block.split(block.query(h)), block.split_pair(block.key_value(h))
+            z = torch.einsum("ihd,jhd->hij", q, k) / 8**0.5
+        assert float(z.mean()) == pytest.approx(-reserve if variant == "sb" else 0.0, abs=0.25)
+
+
 def test_every_trace_weighs_the_same_and_setup_actions_nothing() -> None:
     dataset = data()
     settings = OptimiserSettings(alpha=0.3, gamma=1.0, tested=1.0)

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from math import sqrt
 from typing import TypeVar
 
 import numba
@@ -150,6 +151,11 @@ class Decoder(nn.Module):
         self.blocks = nn.ModuleList(self.each_block)
         self.norm = nn.LayerNorm(settings.d_model)
         self.head = nn.Linear(settings.d_model, 1)
+        if settings.variant == "sb" and settings.reserve:
+            each = sqrt(settings.reserve / sqrt(settings.d_model / settings.heads))  # q·k/√d of the biases: −reserve
+            for block in self.each_block:
+                nn.init.constant_(block.query.bias, each)
+                nn.init.constant_(block.key_value.bias[: settings.d_model], -each)
 
     def forward(self, batch: Batch) -> Float[Tensor, " queries"]:
         device = self.embedding.device

@@ -11,7 +11,11 @@ VARIANTS = ("sb", "sinusoidal", "rope")
 
 @dataclass(frozen=True)
 class DecoderSettings:
-    """The size of a decoder. `fused` takes the kernel for the CPU, else the references, which run on any device."""
+    """The size of a decoder. `fused` takes the kernel for the CPU, else the references, which run on any device.
+
+    Of `sb`, all scores begin near −`reserve`: where each key takes half of the stick, nothing is left after a few, and
+    the first keys of a trace, which tell the initial state, are hard to find.
+    """
 
     variant: str = "sb"
     d_model: int = 64
@@ -19,6 +23,7 @@ class DecoderSettings:
     heads: int = 8
     mlp_factor: int = 4
     embedding_std: float = 0.05
+    reserve: float = 3.0
     fused: bool = True
 
     def __post_init__(self) -> None:
