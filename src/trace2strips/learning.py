@@ -123,7 +123,7 @@ class DecoderPreset:
 
 DECODER_PRESETS: dict[str, DecoderPreset] = {
     "fast": DecoderPreset(
-        {"sb": (5_000, 12_000), "sinusoidal": (2_500, 2_500), "rope": (2_500, 2_500)}, (64, 64), 1_000,
+        {"sb": (5_000, 8_000), "sinusoidal": (2_500, 2_500), "rope": (2_500, 2_500)}, (64, 64), 1_000,
         DecoderSettings(), OptimiserSettings(),
     ),
     "paper": DecoderPreset(
