@@ -20,7 +20,7 @@ class DecoderSettings:
     variant: str = "sb"
     d_model: int = 64
     layers: int = 2
-    heads: int = 8
+    heads: int = 4
     mlp_factor: int = 4
     embedding_std: float = 0.05
     reserve: float = 3.0
