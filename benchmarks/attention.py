@@ -4,7 +4,7 @@
    reference in PyTorch (its own threads) and the fused kernel (a thread for each half of the traces, as in training);
    once with random scores, where sticks are soon used up, and once with scores so low that every walk goes to the first
    key.
-2. A training step at blocksworld-8b (suffix all, batch 64, d_model 64, 2 layers, 4 heads) with the fused kernel, and
+2. A training step at blocksworld-8b (suffix all, batch 64, d_model 64, 2 layers, 8 heads) with the fused kernel, and
    the same network on the reference over all positions of padded traces, as one would write it in plain PyTorch.
 3. State probing: all prefixes of a trace in one pass, and every prefix run again with each test-p at its end.
 """

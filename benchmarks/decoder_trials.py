@@ -30,8 +30,8 @@ TRIALS = {
     "AdamW 4·10⁻³ beside Muon": (replace(FAST, rate=4e-3), SIZE),
     "Muon 0.05": (replace(FAST, muon=0.05), SIZE),
     "MLP of factor 2": (FAST, replace(SIZE, mlp_factor=2)),
-    "8 heads": (FAST, replace(SIZE, heads=8)),
-    "scores begin near 0": (FAST, replace(SIZE, reserve=0.0)),
+    "4 heads": (FAST, replace(SIZE, heads=4)),
+    "scores begin near −3": (FAST, replace(SIZE, reserve=3.0)),
 }
 
 

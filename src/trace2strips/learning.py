@@ -123,11 +123,11 @@ class DecoderPreset:
 
 DECODER_PRESETS: dict[str, DecoderPreset] = {
     "fast": DecoderPreset(
-        {"sb": (5_000, 8_000), "sinusoidal": (2_500, 2_500), "rope": (2_500, 2_500)}, (64, 64), 1_000,
+        {"sb": (5_000, 12_000), "sinusoidal": (2_500, 2_500), "rope": (2_500, 2_500)}, (64, 64), 1_000,
         DecoderSettings(), OptimiserSettings(),
     ),
     "paper": DecoderPreset(
-        dict.fromkeys(VARIANTS, (500_000, 500_000)), (16, 64), 20_000, DecoderSettings(embedding_std=1.0, reserve=0.0),
+        dict.fromkeys(VARIANTS, (500_000, 500_000)), (16, 64), 20_000, DecoderSettings(embedding_std=1.0),
         OptimiserSettings("radam", 5e-5, warmup=0, falling=False, weight_decay=0.0, clip=0.0, alpha=0.999, gamma=1.0,
                           muon=0.0, tested=1.0, hard=0.0, lowered=0.0, horizon=0),
     ),

@@ -13,17 +13,17 @@ VARIANTS = ("sb", "sinusoidal", "rope")
 class DecoderSettings:
     """The size of a decoder. `fused` takes the kernel for the CPU, else the references, which run on any device.
 
-    Of `sb`, all scores begin near −`reserve`: where each key takes half of the stick, nothing is left after a few, and
-    the first keys of a trace, which tell the initial state, are hard to find.
+    Of `sb`, all scores begin near −`reserve`. At 0 each key takes half of the stick: the nearest count most, and the
+    first keys of a long trace are found late. At 3 they are found at once (docs/decoders.md tells why it is 0).
     """
 
     variant: str = "sb"
     d_model: int = 64
     layers: int = 2
-    heads: int = 4
+    heads: int = 8
     mlp_factor: int = 4
     embedding_std: float = 0.05
-    reserve: float = 3.0
+    reserve: float = 0.0
     fused: bool = True
 
     def __post_init__(self) -> None:
