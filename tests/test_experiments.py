@@ -278,8 +278,8 @@ def test_time_is_taken_from_the_run_most_alike() -> None:
     assert estimate(Run("maze-5x5"), rows) == Cost(56.0, 2.0)
     assert estimate(Run("maze-5x5", network="sb", suffix="all"), rows).seconds > 100  # no decoder was measured
     decoder = Run("ferry-8c", network="sb", suffix="all")
-    older = {decoder: measured(decoder, steps=wanted_steps(decoder) // 3)}  # of a preset with fewer steps
-    assert estimate(replace(decoder, seed=2), older) == Cost(36.0, 3.0)
+    older = {decoder: measured(decoder, steps=wanted_steps(decoder) // 2)}  # of a preset with fewer steps
+    assert estimate(replace(decoder, seed=2), older) == Cost(24.0, 3.0)
 
 
 def test_disk_is_that_of_datasets_needed_at_a_time(tmp_path: Path) -> None:
