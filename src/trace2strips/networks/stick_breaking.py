@@ -315,11 +315,34 @@ def break_off(z, seen):  # type: ignore[no-untyped-def]
 
 
 @compiled(vector=True)
+def arrive(lanes, visible, first, count, stick, seen, most):  # type: ignore[no-untyped-def]
+    """New queries: whole sticks, the keys that each sees, and `most` of them by any query of a vector."""
+    lanes[:] = 0
+    most[:] = 0
+    for n in range(count):
+        h, i = n // VECTOR, n % VECTOR
+        lanes[h, stick, i] = 1
+        lanes[h, seen, i] = visible[first + n]
+        most[h] = max(most[h], np.int64(visible[first + n]))
+
+
+@compiled(vector=True)
+def leave(lanes, stick, stop, width, most):  # type: ignore[no-untyped-def]
+    """A vector whose sticks are used up sees no key any more."""
+    for h in range(2):
+        going = np.int64(0)
+        for i in range(width):
+            going |= np.int64(lanes[h, stick, i] >= stop)
+        if not going:
+            most[h] = 0
+
+
+@compiled(vector=True)
 def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, shift, stop, out):  # type: ignore[no-untyped-def]
     """Rows of `lanes`, for each of the two vectors: q, o (a row for each coordinate), the stick, A_j, how many keys are
     seen. `most` of them: by any query of the vector; 0 when its sticks are used up."""
     kind = q.dtype.type
-    zero, one = kind(0), kind(1)
+    zero = kind(0)
     size = len(template)
     stick, share, seen = 2 * size, 2 * size + 1, 2 * size + 2
     lanes = np.empty((2, 2 * size + 3, VECTOR), q.dtype)
@@ -329,13 +352,9 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
         for head in range(q.shape[1]):
             for first in range(begin, end, LANES):
                 count = min(LANES, end - first)
-                lanes[:] = zero
-                most[:] = 0
+                arrive(lanes, visible, first, count, stick, seen, most)
                 for n in range(count):
                     h, i = n // VECTOR, n % VECTOR
-                    lanes[h, stick, i] = one
-                    lanes[h, seen, i] = visible[first + n]
-                    most[h] = max(most[h], np.int64(visible[first + n]))
                     for d in range(size):
                         lanes[h, d, i] = q[first + n, head, d] * scale
                 for j in range(max(most[0], most[1]) - 1, -1, -1):
@@ -361,12 +380,7 @@ def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width
                             for d in range(size):
                                 lanes[h, size + d, i] = fma(weight, value[d], lanes[h, size + d, i])
                     if j % GROUP == 0:
-                        for h in range(2):
-                            going = np.int64(0)
-                            for i in range(width):
-                                going |= np.int64(lanes[h, stick, i] >= stop)
-                            if not going:
-                                most[h] = 0
+                        leave(lanes, stick, stop, width, most)
                         if not most.any():
                             break
                 for n in range(count):
@@ -435,7 +449,7 @@ def backward_kernel(  # type: ignore[no-untyped-def]
     """Adds to slopes that begin as 0. Rows of `lanes`, for each of the two vectors: q, g, the stick, how many keys are
     seen, T. `pulls` (dz/√d) and `shares` (A) are of a group of keys."""
     kind = q.dtype.type
-    zero, one = kind(0), kind(1)
+    zero = kind(0)
     size, heads = len(template), q.shape[1]
     step = heads * size
     stick, seen, left = 2 * size, 2 * size + 1, 2 * size + 2
@@ -450,13 +464,9 @@ def backward_kernel(  # type: ignore[no-untyped-def]
         for head in range(heads):
             for first in range(begin, end, LANES):
                 count = min(LANES, end - first)
-                lanes[:] = zero
-                most[:] = 0
+                arrive(lanes, visible, first, count, stick, seen, most)
                 for n in range(count):
                     h, i = n // VECTOR, n % VECTOR
-                    lanes[h, stick, i] = one
-                    lanes[h, seen, i] = visible[first + n]
-                    most[h] = max(most[h], np.int64(visible[first + n]))
                     for d in range(size):
                         g = slope[first + n, head, d]
                         lanes[h, d, i] = q[first + n, head, d] * scale
@@ -471,8 +481,12 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                             j = top - 1 - c
                             key, value = k[base + j, head], v[base + j, head]
                             for i in range(width):
-                                z, z1, z2, z3 = zero, zero, zero, zero
-                                gain, gain1 = zero, zero
+                                z, z1, z2, z3 = (
+                                    zero,
+                                    zero,
+                                    zero,
+                                    zero,
+                                )  # written out again: of a function LLVM makes no vector code here
                                 for d in range(size // 4):
                                     z = fma(lanes[h, 4 * d, i], key[4 * d], z)
                                     z1 = fma(lanes[h, 4 * d + 1, i], key[4 * d + 1], z1)
@@ -481,6 +495,7 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                                 for d in range(size - size % 4, size):
                                     z = fma(lanes[h, d, i], key[d], z)
                                 z = (z + z1) + (z2 + z3) + shift
+                                gain, gain1 = zero, zero
                                 for d in range(size // 2):
                                     gain = fma(lanes[h, size + 2 * d, i], value[2 * d], gain)
                                     gain1 = fma(lanes[h, size + 2 * d + 1, i], value[2 * d + 1], gain1)
@@ -516,11 +531,6 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                                 *slopes,
                                 template,
                             )
-                    for h in range(2):
-                        going = np.int64(0)
-                        for i in range(width):
-                            going |= np.int64(lanes[h, stick, i] >= stop)
-                        if not going:
-                            most[h] = 0
+                    leave(lanes, stick, stop, width, most)
                     if not most.any():
                         break
