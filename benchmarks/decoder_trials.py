@@ -12,26 +12,30 @@ from dataclasses import asdict, replace
 from measuring import options, write_results
 
 from trace2strips.domains import get_domain
+from trace2strips.learning import DECODER_PRESETS
 from trace2strips.networks.decoder import right_traces
-from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
 from trace2strips.networks.decoder_training import DecoderNetwork
 from trace2strips.traces import SampleSettings, sample
 from trace2strips.training import TrainingSettings, draw_batches
 
 STEPS, LOOKED_AT, SEED = 1_000, 4_000, 0
-FAST, SIZE = OptimiserSettings(), DecoderSettings()
+FAST, SIZE = DECODER_PRESETS["fast"].optimiser, DECODER_PRESETS["fast"].decoder["sb"]
 TRIALS = {
     "preset fast": (FAST, SIZE),
+    "no silent heads": (FAST, replace(SIZE, silent=0.0)),
+    "half of the heads silent": (FAST, replace(SIZE, silent=0.5)),
+    "two layers": (FAST, replace(SIZE, layers=2)),
+    "two layers, no silent heads": (FAST, replace(SIZE, layers=2, silent=0.0)),
+    "d_model 64": (FAST, replace(SIZE, d_model=64)),
+    "MLP of factor 4": (FAST, replace(SIZE, mlp_factor=4)),
+    "4 heads": (FAST, replace(SIZE, heads=4)),
+    "scores begin near 0": (FAST, replace(SIZE, reserve=0.0)),
     "scores not shifted": (replace(FAST, lowered=0.0, horizon=0), SIZE),
     "no hard traces": (replace(FAST, hard=0.0), SIZE),
     "focal loss, γ = 1": (replace(FAST, gamma=1.0), SIZE),
     "all `test-p` at every step": (replace(FAST, tested=1.0), SIZE),
     "no Muon, AdamW 4·10⁻³ for all": (replace(FAST, muon=0.0, rate=4e-3), SIZE),
     "AdamW 4·10⁻³ beside Muon": (replace(FAST, rate=4e-3), SIZE),
-    "Muon 0.05": (replace(FAST, muon=0.05), SIZE),
-    "MLP of factor 2": (FAST, replace(SIZE, mlp_factor=2)),
-    "4 heads": (FAST, replace(SIZE, heads=4)),
-    "scores begin near −3": (FAST, replace(SIZE, reserve=3.0)),
 }
 
 
@@ -50,7 +54,8 @@ def main() -> None:
                 network.step(chosen)
         seconds = time.perf_counter() - clock
         found = [float(right_traces(network.decoder, data).mean()) for data in (train.first(LOOKED_AT), test)]
-        rows.append({"trial": name, "train": found[0], "test": found[1], "seconds": seconds, **asdict(optimiser)})
+        told = {"trial": name, "train": found[0], "test": found[1], "seconds": seconds}
+        rows.append(told | asdict(optimiser) | asdict(size))
         print(f"{name:32} train {found[0]:.4f} test {found[1]:.4f} {seconds:.0f} s", flush=True)
     settings = {"domain": "blocksworld-8b", "traces": traces, "steps": steps, "batch": 64, "seed": SEED}
     write_results(arguments.out, "python benchmarks/decoder_trials.py", settings, rows)

@@ -277,6 +277,40 @@ def test_a_shift_of_the_scores_changes_nothing_for_a_sharp_head() -> None:
         torch.testing.assert_close(decoder(shifted), decoder(batch), rtol=1e-3, atol=1e-3)
 
 
+def test_a_silent_head_is_as_if_it_had_no_say_in_the_trace() -> None:
+    dataset = data()
+    batch = make_batch(dataset, np.arange(4))
+    torch.manual_seed(0)
+    decoder = Decoder(len(dataset.vocabulary), SMALL)
+    size, mute = SMALL.d_model // SMALL.heads, 1
+    heard = torch.ones(SMALL.layers, len(batch.tokens), SMALL.heads)
+    heard[:, :, mute] = 0.0
+    with torch.no_grad():
+        whole, part = decoder(batch), decoder(batch, heard)
+        assert not torch.allclose(whole, part, atol=1e-4)
+        for block in decoder.each_block:
+            block.out.weight[:, mute * size : (mute + 1) * size] = 0.0
+        torch.testing.assert_close(decoder(batch), part)
+
+
+def test_heads_are_silent_by_trace_and_only_before_the_end_of_training() -> None:
+    queries = np.array([3, 0, 5, 2])
+    network = DecoderNetwork(data(), replace(SMALL, silent=0.25), OptimiserSettings(), 100, 0)
+    found = []
+    for seed in range(200):
+        heard = network.heard(np.random.default_rng(seed), queries)
+        assert heard is not None
+        assert heard.shape == (SMALL.layers, queries.sum(), SMALL.heads)
+        assert ((heard == 0) | (heard == np.float32(4 / 3))).all()
+        for trace in torch.split(heard, queries.tolist(), dim=1):
+            assert (trace == trace[:, :1]).all()
+        found.append(heard[:, [0, 3, 8]].numpy())
+    assert np.mean(found) == pytest.approx(1.0, abs=0.05)  # the first query of each trace: all independent
+    network.steps = 70
+    assert network.heard(np.random.default_rng(0), queries) is None
+    assert DecoderNetwork(data(), SMALL, OptimiserSettings(), 100, 0).heard(np.random.default_rng(0), queries) is None
+
+
 def test_scores_are_shifted_once_the_network_is_ripe_and_for_sticks_only() -> None:
     rng, dataset = np.random.default_rng(0), data()
     keys = dataset.vocabulary.kinds[dataset.tokens] != Kind.TEST_ATOM
@@ -535,7 +569,7 @@ def tiny() -> Dataset:
 def test_a_small_world_is_learned_end_to_end(tmp_path: Path) -> None:
     hidden, dataset = get_domain("blocksworld:2").model, tiny()
     longer = sample(get_domain("blocksworld:2"), SampleSettings(200, 40, "test", suffix="all", seed=2), like=dataset)
-    settings = LearnSettings("sb", steps=500)
+    settings = LearnSettings("sb", steps=1000)
     open_run(tmp_path / "run", dataset, settings)
     learned = learn(dataset, settings, longer, tmp_path / "run")
     assert learned.metrics["train_accuracy"] == learned.metrics["model_train_accuracy"] == 1
@@ -574,7 +608,7 @@ def test_other_vocabularies_are_translated() -> None:
 def test_errors_of_the_user() -> None:
     with pytest.raises(UserError, match="unknown network 'gpt'"):
         LearnSettings("gpt")
-    with pytest.raises(UserError, match="64 cannot be divided into 3 heads"):
+    with pytest.raises(UserError, match="128 cannot be divided into 3 heads"):
         LearnSettings("sb", heads=3)
     with pytest.raises(TraceError, match="no final values"):
         learn([Trace(("a",), (True,))], LearnSettings("rope"))

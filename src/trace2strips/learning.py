@@ -117,17 +117,23 @@ class DecoderPreset:
     steps: dict[str, tuple[int, int]]  # small and large domains
     batch: tuple[int, int]
     validate_every: int
-    decoder: DecoderSettings
+    decoder: dict[str, DecoderSettings]
     optimiser: OptimiserSettings
 
 
 DECODER_PRESETS: dict[str, DecoderPreset] = {
     "fast": DecoderPreset(
-        {"sb": (5_000, 12_000), "sinusoidal": (2_500, 2_500), "rope": (2_500, 2_500)}, (64, 64), 1_000,
-        DecoderSettings(), OptimiserSettings(),
+        {"sb": (3_000, 5_000), "sinusoidal": (2_500, 2_500), "rope": (2_500, 2_500)}, (64, 64), 1_000,
+        {
+            "sb": DecoderSettings(d_model=128, layers=1, mlp_factor=2, reserve=2.0, silent=0.25),
+            "sinusoidal": DecoderSettings("sinusoidal", embedding_std=0.5),  # not much smaller than the sines
+            "rope": DecoderSettings("rope"),
+        },
+        OptimiserSettings(),
     ),
     "paper": DecoderPreset(
-        dict.fromkeys(VARIANTS, (500_000, 500_000)), (16, 64), 20_000, DecoderSettings(embedding_std=1.0),
+        dict.fromkeys(VARIANTS, (500_000, 500_000)), (16, 64), 20_000,
+        {variant: DecoderSettings(variant, embedding_std=1.0) for variant in VARIANTS},
         OptimiserSettings("radam", 5e-5, warmup=0, falling=False, weight_decay=0.0, clip=0.0, alpha=0.999, gamma=1.0,
                           muon=0.0, tested=1.0, hard=0.0, lowered=0.0, horizon=0),
     ),
@@ -135,10 +141,7 @@ DECODER_PRESETS: dict[str, DecoderPreset] = {
 
 
 def decoder_settings_for(settings: LearnSettings) -> DecoderSettings:
-    """The preset's sizes. Where sines are added to the embeddings, these must not be much smaller than the sines."""
-    chosen = replace(DECODER_PRESETS[settings.preset].decoder, variant=settings.network)
-    if settings.network == "sinusoidal":
-        chosen = replace(chosen, embedding_std=max(0.5, chosen.embedding_std))
+    chosen = DECODER_PRESETS[settings.preset].decoder[settings.network]
     return chosen if settings.heads is None else replace(chosen, heads=settings.heads)
 
 

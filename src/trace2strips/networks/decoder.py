@@ -157,7 +157,10 @@ class Decoder(nn.Module):
                 nn.init.constant_(block.query.bias, each)
                 nn.init.constant_(block.key_value.bias[: settings.d_model], -each)
 
-    def forward(self, batch: Batch) -> Float[Tensor, " queries"]:
+    def forward(
+        self, batch: Batch, heard: Float[Tensor, "layers queries heads"] | None = None
+    ) -> Float[Tensor, " queries"]:
+        """With `heard`, what a head says is multiplied by it."""
         device = self.embedding.device
         tokens, positions, keys = (torch.from_numpy(x).to(device) for x in (batch.tokens, batch.positions, batch.keys))
         h, q, pair = self.begin(tokens, positions, keys)
@@ -167,6 +170,8 @@ class Decoder(nn.Module):
                 q, pair = block.query(normed), block.key_value(normed[keys])
             k, v = block.split_pair(pair)
             attended = self.attend(block.split(q), k, v, batch.packing, positions, positions[keys])
+            if heard is not None:
+                attended = attended * heard[number, :, :, None]
             h = block.finish(h, attended)
         return self.read(h)
 

@@ -14,7 +14,7 @@ class DecoderSettings:
     """The size of a decoder. `fused` takes the kernel for the CPU, else the references, which run on any device.
 
     Of `sb`, all scores begin near −`reserve`. At 0 each key takes half of the stick: the nearest count most, and the
-    first keys of a long trace are found late. At 3 they are found at once (docs/decoders.md tells why it is 0).
+    first keys of a long trace are found late. In training a head is silent in a trace with the probability `silent`.
     """
 
     variant: str = "sb"
@@ -24,6 +24,7 @@ class DecoderSettings:
     mlp_factor: int = 4
     embedding_std: float = 0.05
     reserve: float = 0.0
+    silent: float = 0.0
     fused: bool = True
 
     def __post_init__(self) -> None:

@@ -8,6 +8,11 @@ Nobody attends to a `test-p`, and there is one for every atom: they teach most a
 and are soon right. So after the first fifth of training a step looks at a random share of them only, each weighted by
 the inverse of the share: on average the same loss.
 
+Each trace is read with some heads *silent*, by chance, until SILENT_UNTIL of training. A head that knows all moves that
+touch an atom, and a committee of heads that know some of them each, say the same of short traces, but not of long ones,
+where a later move of one member's has to undo an earlier one of another's. With silent heads the committee pays: it is
+wrong whenever one of its members is missing, the single head and its copies only when all are.
+
 Two more things begin when the network is *ripe*: when a glance, one of GLANCES in a training and after its first fifth,
 finds half of the training traces right.
 
@@ -56,6 +61,7 @@ from trace2strips.traces import Dataset, Kind
 CHUNKS = 2
 ALL_TESTED = 0.2  # of training
 GLANCES, GLANCE, RIPE = 16, 2000, 0.5  # glances in a training, traces in each, share of them that must be right
+SILENT_UNTIL = 0.7  # of training
 WIDENING = 0.4  # of training: from ripe until the shift is as wide as it gets
 LOOK_EVERY, LOOK = 1000, 6_000_000  # steps, and positions that are looked at
 HARDEST = 0.03  # of the traces
@@ -140,9 +146,20 @@ class DecoderNetwork:
         batch = make_batch(data, chosen, kept=kept, shift=self.shift(rng))
         refused = torch.from_numpy(data.inapplicable[where[kept]])
         weight = torch.from_numpy(weights[kept].astype(np.float32))
-        loss = focal_loss(self.decoder(batch), refused, weight, self.settings.alpha, self.settings.gamma)
+        logits = self.decoder(batch, self.heard(rng, np.diff(batch.packing.query_offsets)))
+        loss = focal_loss(logits, refused, weight, self.settings.alpha, self.settings.gamma)
         gradients = torch.autograd.grad(loss, self.parameters)
         return float(loss.detach()), torch.cat([g.flatten() for g in gradients])
+
+    def heard(
+        self, rng: np.random.Generator, queries: Int64[np.ndarray, " traces"]
+    ) -> Float[Tensor, "layers queries heads"] | None:
+        """0 where a head is silent, in all of a trace; else what keeps the mean."""
+        size = self.decoder.settings
+        if not size.silent or self.progress >= SILENT_UNTIL:
+            return None
+        speaks = rng.random((size.layers, len(queries), size.heads)) >= size.silent
+        return torch.from_numpy(np.repeat(speaks.astype(np.float32) / (1 - size.silent), queries, axis=1))
 
     @property
     def progress(self) -> float:
