@@ -10,7 +10,7 @@ from trace2strips.domains import get_domain
 from trace2strips.errors import TraceError
 from trace2strips.networks.decoder import Decoder
 from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings
-from trace2strips.probing import Counts, count, extract_by_probing, probe, probe_slowly, world_of
+from trace2strips.probing import Counts, count, extract_by_probing, probe, probe_slowly, with_actions, world_of
 from trace2strips.traces import Dataset, SampleSettings, Trace, Vocabulary, sample
 
 
@@ -117,3 +117,15 @@ def test_some_traces_are_enough() -> None:
     every = extract_by_probing(decoder, dataset)
     assert some.counts.transitions.sum() < every.counts.transitions.sum()
     assert every.counts.transitions.sum() == sum(sum(trace.ok) for trace in dataset)
+
+
+def test_as_many_traces_as_have_so_many_actions() -> None:
+    lengths = (3, 0, 2, 4)
+    dataset = Dataset.of([Trace(("a",) * n, (True,) * n, init=frozenset({"p"}), final={"p": True}) for n in lengths])
+    for actions in range(12):
+        traces = with_actions(dataset, actions)
+        assert traces.tolist() == list(range(len(traces)))
+        if len(traces) < len(dataset):
+            assert sum(lengths[: len(traces)]) >= actions
+        if len(traces):
+            assert sum(lengths[: len(traces) - 1]) < actions

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 NETWORKS = ("strips", *VARIANTS)
 VALIDATION = 5_000  # training traces on which a decoder is looked at while it trains
-PROBED = 5_000  # training traces whose states are probed: a few hundred transitions of each action
+PROBED = 125_000  # actions of training traces that are probed: half of them work, a few hundred times each
 LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer
 
 
@@ -310,7 +310,7 @@ def learn_decoder(
     """Train the network, then extract M_S by state probing on training traces."""
     check_learnable(dataset, settings, network_only)
     from trace2strips.networks.decoder_training import DecoderNetwork
-    from trace2strips.probing import extract_by_probing
+    from trace2strips.probing import extract_by_probing, with_actions
 
     clock = time.perf_counter()
     preset = DECODER_PRESETS[settings.preset]
@@ -348,14 +348,15 @@ def learn_decoder(
     else:
         tell("probing", report)
         since = time.perf_counter()
-        probed = extract_by_probing(network.decoder, dataset, np.arange(min(PROBED, len(dataset))))
+        traces = with_actions(dataset, PROBED)
+        probed = extract_by_probing(network.decoder, dataset, traces)
         learned = LearnedModel(probed.world, metrics, settings, weights=network.weights())
         errors = learned.errors(dataset)
         metrics |= {
             "model_train_accuracy": 1 - errors / len(dataset),
             "model_train_errors": errors,
             "probing_seconds": time.perf_counter() - since,
-            "probed_traces": min(PROBED, len(dataset)),
+            "probed_traces": len(traces),
             **probed.world.counts(),
             "invented_atoms": 0,
             **probed.counts.summary(),

@@ -107,6 +107,12 @@ def probe_kernel(tokens, masked, offsets, chosen, kinds, first, atoms):  # type:
     return out_tokens, positions, keys, visible, query_offsets, key_offsets, state_offsets, actions
 
 
+def with_actions(dataset: Dataset, actions: int) -> Int64[np.ndarray, " traces"]:
+    """The first traces, so many that they have that many actions together, or all."""
+    total = np.append(0, np.cumsum(dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION))[dataset.offsets]
+    return np.arange(min(len(dataset), int(np.searchsorted(total, actions))))
+
+
 def probe_slowly(decoder: Decoder, dataset: Dataset, trace: int) -> Bool[np.ndarray, "states atoms"]:
     """The states along one trace by their definition: each prefix with each `test-p` at its end goes through the
     network as a trace of its own."""

@@ -45,7 +45,7 @@ from trace2strips.traces import Dataset, Kind, SampleSettings, sample
 from trace2strips.training import Report
 
 PROBLEMS = 100
-PROBED_LONG = 400  # test traces from which M_L is extracted
+PROBED_LONG = 40_000  # actions of the test traces from which M_L is extracted
 CURVE = SampleSettings(8_000, 400, "test", suffix="all")  # the traces behind accuracy against length
 BIN = 10  # actions
 FIGURES = "figures.json"
@@ -222,11 +222,12 @@ def against_length(learned: LearnedModel, traces: Dataset) -> dict[str, Any]:
 
 def from_long_traces(learned: LearnedModel, domain: Domain, test: Dataset, encoding: str) -> dict[str, Any]:
     """M_L: the model extracted from test traces, how it plans and how it differs from the hidden one."""
-    from trace2strips.probing import extract_by_probing
+    from trace2strips.probing import extract_by_probing, with_actions
 
-    probed = extract_by_probing(learned.decoder(), test, np.arange(min(PROBED_LONG, len(test))))
+    traces = with_actions(test, PROBED_LONG)
+    probed = extract_by_probing(learned.decoder(), test, traces)
     row = evaluate_planning(probed.world, domain, encoding, domain.problems(PROBLEMS, encoding)).row()
-    row |= differences(domain, probed.world) | {"probed_traces": min(PROBED_LONG, len(test))}
+    row |= differences(domain, probed.world) | {"probed_traces": len(traces)}
     return {f"long_{name}": value for name, value in row.items()}
 
 
