@@ -16,7 +16,8 @@ from conftest import Run
 
 from trace2strips.domains import get_domain
 from trace2strips.errors import FileError, TraceError, UserError
-from trace2strips.learning import LearnSettings, learn, load_run, open_run, save_run
+from trace2strips.extraction import WorldModel
+from trace2strips.learning import LearnedModel, LearnSettings, learn, load_run, open_run, save_run
 from trace2strips.networks import decoder_training
 from trace2strips.networks.decoder import (
     Batch,
@@ -31,6 +32,7 @@ from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings, Op
 from trace2strips.networks.decoder_training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
 from trace2strips.networks.softmax_attention import attend_softmax
 from trace2strips.networks.stick_breaking import Packing
+from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, sample
 from trace2strips.training import TrainingSettings, train
 
@@ -591,6 +593,20 @@ def test_a_small_world_is_learned_end_to_end(tmp_path: Path) -> None:
     for atom in sorted(start):
         session.feed(number(Kind.INIT_ATOM, atom))
     assert session.state() == start
+
+
+def test_a_run_is_read_with_the_sizes_that_it_was_trained_with() -> None:
+    """Even if its preset has others by now."""
+    torch.manual_seed(0)
+    sizes = DecoderSettings(d_model=32, layers=3, heads=4, mlp_factor=1)
+    decoder = Decoder(5, sizes)
+    weights = {name: array.detach().numpy() for name, array in decoder.named_parameters()}
+    world = WorldModel(StripsModel((), ()), tiny().vocabulary)
+    learned = LearnedModel(world, {"heads": 4}, LearnSettings("sb"), weights=weights)
+    again = learned.decoder()
+    assert (again.settings.d_model, again.settings.layers, again.settings.heads) == (32, 3, 4)
+    for name, array in again.named_parameters():
+        np.testing.assert_array_equal(array.detach().numpy(), weights[name])
 
 
 def test_other_vocabularies_are_translated() -> None:

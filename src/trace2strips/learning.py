@@ -195,7 +195,8 @@ class LearnedModel:
 
         if self.weights is None:
             raise UserError(f"the network {self.settings.network!r} is no decoder", hint=f"{' or '.join(VARIANTS)}")
-        return load_decoder(self.weights, decoder_settings_for(self.settings))
+        chosen = replace(decoder_settings_for(self.settings), heads=self.metrics["heads"])  # a preset may change
+        return load_decoder(self.weights, chosen.shaped_like(self.weights))
 
     def network_errors(self, dataset: Dataset) -> int:
         """Traces in which the decoder itself predicts some position wrongly, self-masked."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from trace2strips.errors import UserError, shorten
 
@@ -34,6 +37,12 @@ class DecoderSettings:
             raise UserError(
                 f"d_model {self.d_model} cannot be divided into {self.heads} heads", hint="each needs an even size"
             )
+
+    def shaped_like(self, weights: Mapping[str, np.ndarray]) -> DecoderSettings:
+        """The sizes that these parameters have: those of the preset when they were trained."""
+        width = weights["embedding"].shape[1]
+        layers = sum(name.endswith("up.weight") for name in weights)
+        return replace(self, d_model=width, layers=layers, mlp_factor=len(weights["blocks.0.up.weight"]) // width)
 
 
 @dataclass(frozen=True)
