@@ -23,19 +23,15 @@ FAST, SIZE = DECODER_PRESETS["fast"].optimiser, DECODER_PRESETS["fast"].decoder[
 TRIALS = {
     "preset fast": (FAST, SIZE),
     "no silent heads": (FAST, replace(SIZE, silent=0.0)),
-    "half of the heads silent": (FAST, replace(SIZE, silent=0.5)),
     "two layers": (FAST, replace(SIZE, layers=2)),
     "two layers, no silent heads": (FAST, replace(SIZE, layers=2, silent=0.0)),
     "d_model 64": (FAST, replace(SIZE, d_model=64)),
-    "MLP of factor 4": (FAST, replace(SIZE, mlp_factor=4)),
     "4 heads": (FAST, replace(SIZE, heads=4)),
     "scores begin near 0": (FAST, replace(SIZE, reserve=0.0)),
     "scores not shifted": (replace(FAST, lowered=0.0, horizon=0), SIZE),
     "no hard traces": (replace(FAST, hard=0.0), SIZE),
-    "focal loss, γ = 1": (replace(FAST, gamma=1.0), SIZE),
     "all `test-p` at every step": (replace(FAST, tested=1.0), SIZE),
     "no Muon, AdamW 4·10⁻³ for all": (replace(FAST, muon=0.0, rate=4e-3), SIZE),
-    "AdamW 4·10⁻³ beside Muon": (replace(FAST, rate=4e-3), SIZE),
 }
 
 
