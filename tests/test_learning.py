@@ -316,7 +316,7 @@ def test_traces_of_models_that_are_no_blocksworld() -> None:
 
 
 def test_steps_by_network_and_size() -> None:
-    assert [steps_for(LearnSettings(network), 50) for network in ("strips", "sb", "rope")] == [2_000, 5_000, 2_500]
+    assert [steps_for(LearnSettings(network), 50) for network in ("strips", "sb", "rope")] == [2_000, 3_000, 2_500]
     assert (
         steps_for(LearnSettings("sb", preset="paper"), 128) == steps_for(LearnSettings(preset="paper"), 50) == 500_000
     )
