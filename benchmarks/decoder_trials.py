@@ -37,7 +37,7 @@ TRIALS = {
 
 def main() -> None:
     arguments = options(__doc__)
-    steps, traces = (20, 400) if arguments.quick else (STEPS, 100_000)
+    steps, traces = (2, 100) if arguments.quick else (STEPS, 100_000)
     domain = get_domain("blocksworld-8b")
     train = sample(domain, SampleSettings(traces, 50, suffix="all", seed=SEED))
     test = sample(domain, SampleSettings(min(LOOKED_AT, traces), 200, "test", suffix="all", seed=SEED), like=train)

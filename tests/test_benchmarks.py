@@ -1,6 +1,7 @@
 """What the benchmarks share: a result file holds all that is needed to measure again, and is never half-written."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,3 +30,12 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         measuring.write_results(out, "x", {}, [{"figure": object()}])
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x.json", "old")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["attention", "decoder_trials"])
+def test_benchmarks_of_the_decoders_run(name: str, tmp_path: Path) -> None:
+    """They build networks of their own, which have to keep up with ours."""
+    script = Path(measuring.__file__).parent / f"{name}.py"
+    subprocess.run([sys.executable, script, "--quick", "--out", tmp_path / "x.json"], check=True, capture_output=True)
+    assert json.loads((tmp_path / "x.json").read_text())["rows"]
