@@ -14,6 +14,7 @@ import pytest
 import torch
 from conftest import Run
 
+from trace2strips import learning
 from trace2strips.domains import get_domain
 from trace2strips.errors import FileError, TraceError, UserError
 from trace2strips.extraction import WorldModel
@@ -313,6 +314,16 @@ def test_heads_are_silent_by_trace_and_only_before_the_end_of_training() -> None
     assert DecoderNetwork(data(), SMALL, OptimiserSettings(), 100, 0).heard(np.random.default_rng(0), queries) is None
 
 
+def test_training_hears_only_the_heads_that_speak() -> None:
+    dataset = data()
+    quiet, loud = (DecoderNetwork(dataset, replace(SMALL, silent=p), OptimiserSettings(), 100, 0) for p in (0.5, 0.0))
+    for steps, same in ((0, False), (69, False), (70, True)):
+        quiet.steps = loud.steps = steps
+        found = [n.loss_and_gradient(np.arange(8), 8, np.random.default_rng(1)) for n in (quiet, loud)]
+        assert (found[0][0] == found[1][0]) is same
+        assert torch.equal(found[0][1], found[1][1]) is same
+
+
 def test_scores_are_shifted_once_the_network_is_ripe_and_for_sticks_only() -> None:
     rng, dataset = np.random.default_rng(0), data()
     keys = dataset.vocabulary.kinds[dataset.tokens] != Kind.TEST_ATOM
@@ -609,6 +620,14 @@ def test_a_run_is_read_with_the_sizes_that_it_was_trained_with() -> None:
         np.testing.assert_array_equal(array.detach().numpy(), weights[name])
 
 
+def test_states_are_probed_along_as_many_actions_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "PROBED", 100)
+    metrics = learn(tiny(), LearnSettings("sb", steps=0)).metrics
+    before = tiny().actions_before()
+    assert before[metrics["probed_traces"] - 1] < 100 <= before[metrics["probed_traces"]]
+    assert before[-1] == sum(len(trace.actions) for trace in tiny())
+
+
 def test_other_vocabularies_are_translated() -> None:
     dataset = tiny()
     traces = [next(iter(dataset)), Trace((), (), init=frozenset({"never-seen"}))]
@@ -626,6 +645,8 @@ def test_errors_of_the_user() -> None:
         LearnSettings("gpt")
     with pytest.raises(UserError, match="128 cannot be divided into 3 heads"):
         LearnSettings("sb", heads=3)
+    with pytest.raises(UserError, match="silent with probability 1"):
+        DecoderSettings(silent=1.0)
     with pytest.raises(TraceError, match="no final values"):
         learn([Trace(("a",), (True,))], LearnSettings("rope"))
     with pytest.raises(TraceError, match="no action"):

@@ -141,6 +141,7 @@ DECODER_PRESETS: dict[str, DecoderPreset] = {
 
 
 def decoder_settings_for(settings: LearnSettings) -> DecoderSettings:
+    """The preset's sizes, with as many heads as the user wants."""
     chosen = DECODER_PRESETS[settings.preset].decoder[settings.network]
     return chosen if settings.heads is None else replace(chosen, heads=settings.heads)
 

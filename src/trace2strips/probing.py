@@ -109,8 +109,7 @@ def probe_kernel(tokens, masked, offsets, chosen, kinds, first, atoms):  # type:
 
 def with_actions(dataset: Dataset, actions: int) -> Int64[np.ndarray, " traces"]:
     """The first traces, so many that they have that many actions together, or all."""
-    total = np.append(0, np.cumsum(dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION))[dataset.offsets]
-    return np.arange(min(len(dataset), int(np.searchsorted(total, actions))))
+    return np.arange(min(len(dataset), int(np.searchsorted(dataset.actions_before(), actions))))
 
 
 def probe_slowly(decoder: Decoder, dataset: Dataset, trace: int) -> Bool[np.ndarray, "states atoms"]:

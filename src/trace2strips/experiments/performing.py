@@ -210,9 +210,7 @@ def against_length(learned: LearnedModel, traces: Dataset) -> dict[str, Any]:
     from trace2strips.networks.decoder import right_traces
 
     right = right_traces(learned.decoder(), traces)
-    is_action = np.append(0, np.cumsum(traces.vocabulary.kinds[traces.tokens] == Kind.ACTION))
-    lengths = is_action[traces.offsets[1:]] - is_action[traces.offsets[:-1]]
-    bins = np.maximum(0, lengths - 1) // BIN
+    bins = np.maximum(0, np.diff(traces.actions_before()) - 1) // BIN
     return {
         "accuracy_by_length": [
             [int((b + 1) * BIN), float(right[bins == b].mean()), int((bins == b).sum())] for b in np.unique(bins)

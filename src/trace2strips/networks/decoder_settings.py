@@ -37,6 +37,8 @@ class DecoderSettings:
             raise UserError(
                 f"d_model {self.d_model} cannot be divided into {self.heads} heads", hint="each needs an even size"
             )
+        if not 0 <= self.silent < 1:
+            raise UserError(f"heads cannot be silent with probability {self.silent}", hint="0 or more, less than 1")
 
     def shaped_like(self, weights: Mapping[str, np.ndarray]) -> DecoderSettings:
         """The sizes that these parameters have: those of the preset when they were trained."""

@@ -485,12 +485,8 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                             j = top - 1 - c
                             key, value = k[base + j, head], v[base + j, head]
                             for i in range(width):
-                                z, z1, z2, z3 = (
-                                    zero,
-                                    zero,
-                                    zero,
-                                    zero,
-                                )  # written out again: of a function LLVM makes no vector code here
+                                # as on the way there, written out again: of a function LLVM makes no vector code here
+                                z, z1, z2, z3 = zero, zero, zero, zero
                                 for d in range(size // 4):
                                     z = fma(lanes[h, 4 * d, i], key[4 * d], z)
                                     z1 = fma(lanes[h, 4 * d + 1, i], key[4 * d + 1], z1)

@@ -88,6 +88,11 @@ class Dataset:
     def __iter__(self) -> Iterator[Trace]:
         return (self[i] for i in range(len(self)))
 
+    def actions_before(self) -> Int64[np.ndarray, " boundaries"]:
+        """How many actions stand before each trace, and in all."""
+        is_action = self.vocabulary.kinds[self.tokens] == Kind.ACTION
+        return np.append(0, np.cumsum(is_action))[self.offsets]
+
     def first(self, traces: int) -> Dataset:
         """The first so many traces; the same arrays, shorter."""
         offsets = self.offsets[: traces + 1]
