@@ -19,6 +19,8 @@ ORDER = [
     "brasp",
     "networks",
     "training",
+    "histories",
+    "latches",
     "completion",
     "extraction",
     "probing",

@@ -7,23 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.completion import (
-    ADD,
-    DELETE,
-    NONE,
-    Completion,
-    Demands,
-    Fit,
-    Heads,
-    Histories,
-    asked,
-    cover,
-    deleted_states,
-    effects_of,
-    is_deleted,
-)
+from trace2strips.completion import Completion, Fit, Heads, cover, deleted_states, effects_of, is_deleted
 from trace2strips.domains import get_domain
 from trace2strips.extraction import count_parts, extract, world_model
+from trace2strips.histories import ADD, DELETE, NONE, Demands, Histories, asked
 from trace2strips.learning import learn
 from trace2strips.networks.strips_transformer import SHARED, Layout, Theta, model_of, theta_of, wrong_traces
 from trace2strips.strips import StripsModel

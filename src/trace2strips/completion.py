@@ -11,133 +11,40 @@ which actions were applied, so a head's state at any position depends on its own
   a set of such heads that explains every refusal, none of them to spare, is its precondition list (`cover`).
 * *Atoms.* Refusals that no such set explains ask for a new atom: it must be true where the action worked and deleted
   at those refusals, so its effects can be fitted like any other's (`invent`). Actions whose new atoms can be one and
-  the same share it (`share`, `unite`).
+  the same share it (`share`, `unite`). Where an action needs several new atoms at once, `latches` finds them.
 
-May import up to `networks`.
+May import up to `latches`.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import sqrt
 
 import numba
 import numpy as np
-from jaxtyping import Bool, Int32, Int64, UInt8, UInt64
+from jaxtyping import Bool, Int64, UInt8, UInt64
 
 from trace2strips.compilation import compiled
-from trace2strips.networks.strips_transformer import (
-    ACTION,
-    CHUNKS,
-    INIT_ATOM,
-    INIT_FALSE,
-    INIT_STATE,
-    TEST_ATOM,
-    Layout,
-    Theta,
+from trace2strips.histories import (
+    ADD,
+    DELETE,
+    NONE,
+    Demands,
+    Histories,
+    asked,
+    evidence,
+    join_demands,
+    likeness,
+    pure,
+    some,
 )
+from trace2strips.latches import Latch, Latches
+from trace2strips.networks.strips_transformer import CHUNKS, Layout, Theta
 from trace2strips.traces import Dataset
-
-NONE, ADD, DELETE = 0, 1, 2  # what a row does to a head
-
-
-@dataclass(frozen=True)
-class Histories:
-    """The training labels, sorted by who asks. Asker a < A is action a; asker A + h is `test-p` of aligned head h.
-
-    The history of trace t is rows[row_start[t]:row_start[t+1]]: the parameter rows that were applied, `init-s` first.
-    Occurrence o of asker a (occurrence_start[a] ≤ o < occurrence_start[a+1]) stands in trace[o] after depth[o] of them.
-    """
-
-    layout: Layout
-    rows: Int32[np.ndarray, " applied"]
-    row_start: Int64[np.ndarray, " traces_and_one"]
-    initially_false: UInt8[np.ndarray, "traces aligned_and_one"]  # the last column is that of every spare head
-    occurrence_start: Int64[np.ndarray, " askers_and_one"]
-    trace: Int32[np.ndarray, " occurrences"]
-    depth: Int32[np.ndarray, " occurrences"]
-    refused: Bool[np.ndarray, " occurrences"]
-
-    @staticmethod
-    def of(dataset: Dataset, layout: Layout) -> Histories:
-        aligned = len(layout.aligned)
-        askers = layout.actions + aligned
-        count = np.zeros(askers + 1, dtype=np.int64)
-        row_start = np.zeros(len(dataset) + 1, dtype=np.int64)
-        tables = (layout.vocabulary.kinds, layout.row, layout.head, layout.actions)
-        count_askers(*tables, dataset.tokens, dataset.inapplicable, dataset.offsets, count[1:], row_start[1:])
-        np.cumsum(count, out=count)
-        np.cumsum(row_start, out=row_start)
-        rows = np.empty(row_start[-1], dtype=np.int32)
-        initially_false = np.zeros((len(dataset), aligned + 1), dtype=np.uint8)
-        trace, depth = (np.empty(count[-1], dtype=np.int32) for _ in range(2))
-        refused = np.empty(count[-1], dtype=np.bool_)
-        sort_by_asker(
-            *tables, dataset.tokens, dataset.inapplicable, dataset.offsets, count[:-1].copy(), row_start, rows,
-            initially_false, trace, depth, refused,
-        )  # fmt: skip
-        return Histories(layout, rows, row_start, initially_false, count, trace, depth, refused)
-
-    @cached_property
-    def begun(self) -> Int64[np.ndarray, " rows"]:
-        """How many traces begin with each row."""
-        first = self.row_start[:-1][np.diff(self.row_start) > 0]
-        return np.bincount(self.rows[first], minlength=self.layout.rows)
-
-    @property
-    def askers(self) -> int:
-        return len(self.occurrence_start) - 1
-
-    def occurrences(self, asker: int) -> Int64[np.ndarray, " occurrences"]:
-        return np.arange(self.occurrence_start[asker], self.occurrence_start[asker + 1])
-
-    def states(self, occurrences: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
-        """The numbers of the states that occurrences are in: one state before each applied row, one at the end."""
-        trace = self.trace[occurrences]
-        return self.row_start[trace] + trace + self.depth[occurrences]
-
-
-@compiled()
-def count_askers(kinds, row, head, actions, tokens, refused, offsets, count, row_count):  # type: ignore[no-untyped-def]
-    for t in range(len(offsets) - 1):
-        for i in range(offsets[t], offsets[t + 1]):
-            token = tokens[i]
-            if kinds[token] == TEST_ATOM:
-                count[actions + head[token]] += 1
-            elif kinds[token] == ACTION:
-                count[row[token]] += 1
-                row_count[t] += not refused[i]
-            elif kinds[token] == INIT_STATE:
-                row_count[t] += 1
-
-
-@compiled()
-def sort_by_asker(  # type: ignore[no-untyped-def]
-    kinds, row, head, actions, tokens, refused, offsets, place, row_start, rows, initially_false, trace, depth, out
-):
-    for t in range(len(offsets) - 1):
-        applied = 0
-        for i in range(offsets[t], offsets[t + 1]):
-            token = tokens[i]
-            kind = kinds[token]
-            if kind == INIT_FALSE:
-                initially_false[t] = 1
-            elif kind == INIT_ATOM:
-                initially_false[t, head[token]] = 0
-            elif kind == INIT_STATE:
-                rows[row_start[t] + applied] = row[token]
-                applied += 1
-            else:
-                asker = row[token] if kind == ACTION else actions + head[token]
-                o = place[asker]
-                place[asker] += 1
-                trace[o], depth[o], out[o] = t, applied, refused[i]
-                if kind == ACTION and not refused[i]:
-                    rows[row_start[t] + applied] = row[token]
-                    applied += 1
 
 
 @dataclass
@@ -156,37 +63,24 @@ class Heads:
         self.start = np.append(self.start, start)
         return self.effects.shape[1] - 1
 
+    def copy(self) -> Heads:
+        return Heads(self.effects.copy(), self.start.copy(), [set(pre) for pre in self.pre])
 
-@dataclass(frozen=True)
-class Demands:
-    """What labels ask of one head: at `occurrence[i]` it should be deleted iff `wanted[i]`.
-
-    A success that the head would forbid weighs FORBIDS refusals that it leaves unexplained: an action may have other
-    reasons to be refused, but none to work.
-    """
-
-    occurrence: Int64[np.ndarray, " demands"]
-    wanted: Bool[np.ndarray, " demands"]
-
-
-def join_demands(parts: list[Demands]) -> Demands:
-    none = np.empty(0, dtype=np.int64)
-    return Demands(
-        np.concatenate([none, *(part.occurrence for part in parts)]),
-        np.concatenate([none.astype(bool), *(part.wanted for part in parts)]),
-    )
-
-
-def some(demands: Demands, most: int) -> Demands:
-    """At most so many of either kind, evenly spread."""
-    kinds = [np.flatnonzero(demands.wanted == kind) for kind in (False, True)]
-    chosen = np.concatenate([kind[:: max(1, -(-len(kind) // most))] for kind in kinds])
-    return Demands(demands.occurrence[chosen], demands.wanted[chosen])
+    def drop_unasked(self, aligned: int, limit: int | None = None) -> int:
+        """Invented heads that nobody asks go; beyond a limit also those that few ask. Tells how many these are."""
+        askers = Counter(head for pre in self.pre for head in pre if head >= aligned)
+        most = len(askers) if limit is None else max(0, limit - aligned)
+        kept = [*range(aligned), *sorted(head for head, _ in askers.most_common(most))]
+        number = {head: i for i, head in enumerate(kept)}
+        self.effects, self.start = self.effects[:, kept], self.start[kept]
+        self.pre = [{number[head] for head in pre if head in number} for pre in self.pre]
+        return max(0, len(askers) - most)
 
 
 ENOUGH = 500  # traces from one initial state in which an action that can work there would have been seen to
 TRIAL = 2_000  # demands of either kind on which two atoms must agree before they are tried on all
 FORBIDS = 10
+FEW = 0.02  # of the refusals may stay unexplained before `latches` are looked for
 EVEN = 1e-12  # a noise level too small to tolerate anything: successes and refusals weigh the same
 
 
@@ -353,22 +247,6 @@ def sparse(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]
     return effect
 
 
-def evidence(histories: Histories, demands: Demands) -> Int64[np.ndarray, "rows 2"]:
-    """For each row, how often the head was wanted true and wanted deleted right after it."""
-    trace, depth = histories.trace[demands.occurrence], histories.depth[demands.occurrence]
-    has = depth > 0
-    last = histories.rows[histories.row_start[trace[has]] + depth[has] - 1]
-    wanted = demands.wanted[has]
-    rows = histories.layout.rows
-    return np.stack([np.bincount(last[~wanted], minlength=rows), np.bincount(last[wanted], minlength=rows)], axis=1)
-
-
-def pure(counts: Int64[np.ndarray, "rows 2"]) -> UInt8[np.ndarray, " rows"]:
-    """A row after which the head was always wanted true adds it, always deleted deletes it, else it does neither."""
-    true, deleted = counts[:, 0] > 0, counts[:, 1] > 0
-    return np.where(true & ~deleted, ADD, np.where(deleted & ~true, DELETE, NONE)).astype(np.uint8)
-
-
 def purity(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
     """The guess that what always followed was caused; a named initial state says what is asked more often."""
     counts = evidence(histories, demands)
@@ -509,12 +387,10 @@ def demands_on(
     return join_demands(parts)
 
 
-def asked(worked: Int64[np.ndarray, " w"], refused: Int64[np.ndarray, " r"]) -> Demands:
-    """True where it worked, deleted where it was refused."""
-    return Demands(np.concatenate([worked, refused]), np.arange(len(worked) + len(refused)) >= len(worked))
-
-
 # --- the whole -------------------------------------------------------------------------------------------------------
+
+
+Places = tuple[UInt8[np.ndarray, " bytes"], UInt8[np.ndarray, " bytes"]]  # a bit for each state: true, false
 
 
 @dataclass
@@ -537,38 +413,24 @@ class Completion:
         self.tested = np.diff(self.histories.occurrence_start)[layout.actions :] > 0
         self.noise = 0.0  # the share of labels that contradict the rest
         self.over_limit = 0  # atoms that were needed beyond the limit
+        self.by_latches = False  # the new atoms are from `latches`, which the network has no part in
+        self.latched: dict[bytes, tuple[Heads, int]] = {}  # what `with_latches` found, by the heads it began with
 
     def run(self, theta: Theta, limit: int | None = None, rounds: int = 5) -> Heads:
         """Complete binarised parameters; at most `limit` heads."""
         layout = self.layout
         self.noise, self.over_limit = 0.0, 0
         guess = effects_of(theta, layout)
-        heads = Heads(guess[:, : self.aligned].copy(), np.arange(self.aligned))
-        heads.pre = [set() for _ in range(layout.actions)] + [{h} for h in range(self.aligned)]
-        known = self.tested.copy()  # heads whose effects are settled
-        self.fit_tested(heads, guess)
-        heads.effects[:, ~known] = untouched(layout)[:, None]
-        private: dict[int, list[UInt8[np.ndarray, " rows"]]] = {}
-        for i, owner in enumerate(layout.owner):
-            private.setdefault(int(owner), []).append(guess[:, self.aligned + i])
-        for _ in range(rounds):
-            unexplained = self.choose_preconditions(heads)
-            if not unexplained:
-                break
-            atoms = self.invent(known, unexplained, guess, private)
-            if not atoms:
-                break
-            for atom in self.share(atoms):
-                if atom.start < self.aligned:
-                    heads.effects[:, atom.start] = atom.effect
-                    known[atom.start] = True
-                elif limit is None or heads.effects.shape[1] < limit:
-                    heads.append(atom.effect, atom.start)
-                else:
-                    self.over_limit += 1
-            if self.over_limit:
-                break
-        self.choose_preconditions(heads)
+        told = Heads(guess[:, : self.aligned].copy(), np.arange(self.aligned))
+        told.pre = [set() for _ in range(layout.actions)] + [{h} for h in range(self.aligned)]
+        self.fit_tested(told, guess)
+        told.effects[:, ~self.tested] = untouched(layout)[:, None]
+        heads, left = self.with_single_atoms(told, guess, limit, rounds)
+        self.by_latches = False
+        if left > FEW * self.histories.refused.sum() and not self.noise and not self.over_limit:
+            several, also_left = self.with_latches(told, limit)
+            if also_left < left:
+                heads, self.by_latches = several, True
         if not self.noise and (self.histories.begun[layout.actions :] >= ENOUGH).all():
             self.unite(heads)  # with few traces from a state, two atoms may look like one by chance
         for _ in range(4):  # what one step drops may let the other drop more
@@ -681,6 +543,67 @@ class Completion:
                     complete.append(atom)
         return complete or [atom for atom in partial if self.helps(atom)]
 
+    def with_single_atoms(
+        self, told: Heads, guess: UInt8[np.ndarray, "rows heads"], limit: int | None, rounds: int
+    ) -> tuple[Heads, int]:
+        """Heads that explain what they can, each action by one new atom a round, and how many refusals they leave."""
+        heads = told.copy()
+        known = self.tested.copy()  # heads whose effects are settled
+        private: dict[int, list[UInt8[np.ndarray, " rows"]]] = {}
+        for i, owner in enumerate(self.layout.owner):
+            private.setdefault(int(owner), []).append(guess[:, self.aligned + i])
+        for _ in range(rounds):
+            unexplained = self.choose_preconditions(heads)
+            if not unexplained:
+                break
+            atoms = self.invent(known, unexplained, guess, private)
+            if not atoms:
+                break
+            for atom in self.share(atoms):
+                self.add(heads, known, atom, limit)
+            if self.over_limit:
+                break
+        return heads, count_all(self.choose_preconditions(heads))
+
+    def add(
+        self, heads: Heads, known: Bool[np.ndarray, " aligned"], atom: Candidate | Latch, limit: int | None
+    ) -> None:
+        """Take an atom in: under the name it starts as, or as a new head if there may be one more."""
+        if atom.start < self.aligned:
+            heads.effects[:, atom.start] = atom.effect
+            known[atom.start] = True
+        elif limit is None or heads.effects.shape[1] < limit:
+            heads.append(atom.effect, atom.start)
+        else:
+            self.over_limit += 1
+
+    def with_latches(self, told: Heads, limit: int | None, rounds: int = 3) -> tuple[Heads, int]:
+        """For actions that need several atoms of which none is told: heads, and how many refusals they leave open.
+
+        Rows that delete are looked for among the actions first, which many traces tell of; then among named states.
+        """
+        key = told.effects.tobytes()
+        if key in self.latched:
+            heads, left = self.latched[key]
+            return heads.copy(), left
+        heads, known = told.copy(), self.tested.copy()
+        worked = {action: self.by_label(action)[0] for action in range(self.layout.actions)}
+        for number in range(rounds):
+            unexplained = self.choose_preconditions(heads)
+            if not unexplained:
+                break
+            search = Latches(self.histories, worked, unexplained)
+            for latch in search.find([*np.flatnonzero(~known).tolist(), self.aligned], states=number > 0):
+                self.add(heads, known, latch, None)
+        self.choose_preconditions(heads)
+        self.simplify(heads)
+        left = count_all(self.choose_preconditions(heads))
+        if excess := heads.drop_unasked(self.aligned, limit):
+            self.over_limit = excess
+            left = count_all(self.choose_preconditions(heads))
+        self.latched[key] = heads.copy(), left
+        return heads, left
+
     def helps(self, atom: Candidate) -> bool:
         """A partial atom is of use if it forbids no success and explains some refusal."""
         fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise)
@@ -789,25 +712,26 @@ class Completion:
         fitted, some of them first. `share` finds most of these atoms before they are two, but only among those that
         look alike.
         """
+        states = deleted_states(self.histories, heads)
+
+        def look_at(head: int) -> tuple[list[int], Places]:
+            asking = [asker for asker in range(self.layout.actions) if head in heads.pre[asker] and self.asks(asker)]
+            return asking, self.places(demands_on(self.histories, states, heads, (head,), asking))
+
+        known = {head: look_at(head) for head in range(self.aligned, heads.effects.shape[1])}
+        known = {head: about for head, about in known.items() if about[0]}
         tried: set[tuple[int, int]] = set()
-        while True:
-            states = deleted_states(self.histories, heads)
-            askers = {
-                head: [asker for asker in range(self.layout.actions) if head in heads.pre[asker] and self.asks(asker)]
-                for head in range(self.aligned, heads.effects.shape[1])
-            }
-            demands = {
-                head: demands_on(self.histories, states, heads, (head,), mine) for head, mine in askers.items() if mine
-            }
-            places = {head: self.places(asked) for head, asked in demands.items()}
-            for one, other in itertools.combinations(demands, 2):
+        united = True
+        while united:
+            united = False
+            for one, other in itertools.combinations(sorted(known), 2):
                 if (one, other) in tried or heads.start[one] != heads.start[other]:
                     continue
                 tried.add((one, other))
-                (true, false), (also_true, also_false) = places[one], places[other]
-                if len(np.intersect1d(true, also_false, True)) or len(np.intersect1d(false, also_true, True)):
+                (asking, (true, false)), (also_asking, (also_true, also_false)) = known[one], known[other]
+                if (true & also_false).any() or (false & also_true).any():
                     continue
-                both = sorted({*askers[one], *askers[other]})
+                both = sorted({*asking, *also_asking})
                 joint = demands_on(self.histories, states, heads, (one, other), both)
                 first, second = heads.column(one), heads.column(other)
                 guesses = [first, second, np.where(first == second, first, untouched(self.layout))]
@@ -818,15 +742,19 @@ class Completion:
                     heads.effects[:, other] = untouched(self.layout)
                     for asker in both:
                         heads.pre[asker] = (heads.pre[asker] - {other}) | {one}
+                    states = deleted_states(self.histories, heads)
+                    del known[other]
+                    known[one] = look_at(one)
                     tried = {pair for pair in tried if one not in pair}
+                    united = True
                     break
-            else:
-                return
 
-    def places(self, demands: Demands) -> tuple[Int64[np.ndarray, " true"], Int64[np.ndarray, " false"]]:
+    def places(self, demands: Demands) -> Places:
         """The states in which an atom must be true, and those in which it must be false."""
         states = self.histories.states(demands.occurrence)
-        return np.unique(states[~demands.wanted]), np.unique(states[demands.wanted])
+        marks = np.zeros((2, len(self.histories.rows) + len(self.histories.row_start) - 1), dtype=bool)
+        marks[demands.wanted.astype(np.int64), states] = True
+        return np.packbits(marks[0]), np.packbits(marks[1])
 
     def simplify(self, heads: Heads, improve: bool = True) -> None:
         """Drop what no label needs: effects, head by head, each against the current others."""
@@ -867,6 +795,10 @@ class Completion:
         return bool(self.histories.occurrence_start[asker + 1] > self.histories.occurrence_start[asker])
 
 
+def count_all(unexplained: dict[int, Int64[np.ndarray, " occurrences"]]) -> int:
+    return sum(map(len, unexplained.values()))
+
+
 def effects_of(theta: Theta, layout: Layout) -> UInt8[np.ndarray, "rows heads"]:
     """Binarised keys and values as effects; `init-s` always adds or deletes."""
     binary = theta.binarise()
@@ -880,9 +812,3 @@ def untouched(layout: Layout) -> UInt8[np.ndarray, " rows"]:
     effect = np.full(layout.rows, NONE, dtype=np.uint8)
     effect[layout.actions :] = DELETE
     return effect
-
-
-def likeness(one: UInt8[np.ndarray, " rows"], other: UInt8[np.ndarray, " rows"]) -> int:
-    """Rows with the same effect, less ten times those with opposite ones."""
-    both = (one != NONE) & (other != NONE)
-    return int((both & (one == other)).sum() - 10 * (both & (one != other)).sum())

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trace2strips.completion import ADD, DELETE, Completion, Heads, effects_of
+from trace2strips.completion import Completion, Heads, effects_of
 from trace2strips.errors import ModelError, suggest
+from trace2strips.histories import ADD, DELETE
 from trace2strips.networks.strips_transformer import Layout, Theta, wrong_traces
 from trace2strips.strips import State, StripsAction, StripsModel
 from trace2strips.traces import Dataset, Kind, Vocabulary

@@ -277,7 +277,7 @@ def learn(
         if best is None or errors < best.errors:
             theta = Theta(*(part.theta.copy() for part in (network.query, network.key, network.value)))
             best = Attempt(world, errors, theta, report, completion.noise, completion.over_limit)
-        if errors == 0 or completion.noise:  # noisy labels will never all be explained
+        if errors == 0 or completion.noise or completion.by_latches:  # noise stays; latches would be the same again
             break
     assert best is not None
     metrics: dict[str, Any] = {
