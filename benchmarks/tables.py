@@ -369,13 +369,24 @@ def summary() -> str:
     return format_table(summary_table(load_results(ROOT / "results" / "runs.jsonl")))
 
 
+def one_state() -> str:
+    record = load("one_state.json")
+    rows = [
+        ["`alignment`" if row["state"] == 0 else f"{row['state']}", f"{row['towers']}", accuracy(row["train_accuracy"]),
+         accuracy(row["test_accuracy"]), f"{row['atoms']}", f"{row['train_seconds']:.0f} s"]
+        for row in record["rows"]
+    ]  # fmt: skip
+    header = ["state", "towers", "train", "test", "atoms", "time"]
+    return f"{table(header, rows)}\n\n(`results/one_state.json`, seed 0, commit {record['commit']})"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "domains": domains, "sampling": sampling, "difficulty": difficulty, "main": main_rows, "sizes": sizes,
     "dataset-size": dataset_size, "heads": heads, "noise": noise,
     "untrained": untrained, "planning": planning, "paper-preset": paper_preset, "kernels": kernels,
     "planners": planners, "world-metrics": world_metrics,
     "equivalence": equivalence, "summary": summary, "decoders": decoders, "estimates": estimates,
-    "decoder-trials": decoder_trials, "attention": attention,
+    "decoder-trials": decoder_trials, "attention": attention, "one-state": one_state,
 }  # fmt: skip
 
 
