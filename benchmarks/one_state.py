@@ -1,7 +1,8 @@
 """How much the one initial state matters where nothing is told: blocksworld-8b, no final values, one named state.
 
-The first row has the state of the experiment `alignment`, the others the first ones of the set of 100. 100,000 training
-traces, 5,000 test traces (D = 200), STRIPS Transformer, preset fast, seed 0.
+The first rows have the state of the experiment `alignment`, the others the first ones of the set of 100. 100,000
+training traces, 5,000 test traces (D = 200), preset fast, seed 0. `rare` is the share of test traces with an action
+that worked fewer than 100 times in training.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import numpy as np
 from measuring import options, write_results
 
 from trace2strips.domains import Domain, get_domain
-from trace2strips.learning import learn
-from trace2strips.traces import SampleSettings, sample
+from trace2strips.learning import LearnSettings, learn
+from trace2strips.traces import Dataset, Kind, SampleSettings, sample
 
 SEED = 0
 
@@ -27,20 +28,31 @@ class FromOneState(Domain):
         return self.state[None][:count]
 
 
+def share_of_rare(train: Dataset, test: Dataset, least: int = 100) -> float:
+    """Test traces with an action that is rare in training."""
+    worked = train.tokens[~train.inapplicable]
+    rare = np.bincount(worked, minlength=len(train.vocabulary)) < least
+    trace = np.repeat(np.arange(len(test)), np.diff(test.offsets))
+    is_action = test.vocabulary.kinds[test.tokens] == Kind.ACTION
+    return len(np.unique(trace[is_action & rare[test.tokens]])) / len(test)
+
+
 def main() -> None:
     arguments = options(__doc__)
-    name, traces, others = ("blocksworld:5", 200, 1) if arguments.quick else ("blocksworld-8b", 100_000, 4)
+    name, traces, others = ("blocksworld:5", 200, 1) if arguments.quick else ("blocksworld-8b", 100_000, 3)
     domain = get_domain(name)
+    states = [*domain.state_set(1), *domain.state_set(100)[:others]]
     rows = []
-    for number, state in enumerate([*domain.state_set(1), *domain.state_set(100)[:others]]):
-        one = FromOneState(domain, state)
+    for network, number in [*(("strips", number) for number in range(len(states))), ("sb", 0), ("sb", 1)]:
+        one = FromOneState(domain, states[number])
         train = sample(one, SampleSettings(traces, 50, "train", "states:1", "none", SEED))
         test = sample(one, SampleSettings(min(5_000, traces), 200, "test", "states:1", "none", SEED), like=train)
-        metrics = learn(train, test=test).metrics
-        atoms = np.array(domain.model.atoms)[state]
-        towers = sum(atom.startswith("ontable") for atom in atoms)
-        row = {"state": number, "towers": int(towers), "on": [str(atom) for atom in atoms if atom.startswith("on_")]}
-        row |= {key: metrics[key] for key in ("train_accuracy", "test_accuracy", "atoms", "train_seconds")}
+        steps = 2 if arguments.quick else None
+        metrics = learn(train, LearnSettings(network, steps=steps), test, network_only=network == "sb").metrics
+        atoms = np.array(domain.model.atoms)[states[number]]
+        row = {"network": network, "state": number, "towers": int(sum(a.startswith("ontable") for a in atoms))}
+        row |= {"on": [str(atom) for atom in atoms if atom.startswith("on_")], "rare": share_of_rare(train, test)}
+        row |= {key: metrics[key] for key in ("train_accuracy", "test_accuracy", "train_seconds")}
         rows.append(row)
         print(row, flush=True)
     settings = {"domain": name, "traces": traces, "init": "states:1", "suffix": "none", "seed": SEED}

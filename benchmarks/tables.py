@@ -372,11 +372,11 @@ def summary() -> str:
 def one_state() -> str:
     record = load("one_state.json")
     rows = [
-        ["`alignment`" if row["state"] == 0 else f"{row['state']}", f"{row['towers']}", accuracy(row["train_accuracy"]),
-         accuracy(row["test_accuracy"]), f"{row['atoms']}", f"{row['train_seconds']:.0f} s"]
+        [row["network"], "`alignment`" if row["state"] == 0 else f"{row['state']}", f"{row['towers']}",
+         f"{row['rare']:.0%}", accuracy(row["train_accuracy"]), accuracy(row["test_accuracy"]), f"{row['train_seconds']:.0f} s"]
         for row in record["rows"]
     ]  # fmt: skip
-    header = ["state", "towers", "train", "test", "atoms", "time"]
+    header = ["network", "state", "towers", "test traces with rare actions", "train", "test", "time"]
     return f"{table(header, rows)}\n\n(`results/one_state.json`, seed 0, commit {record['commit']})"
 
 
