@@ -373,7 +373,8 @@ def one_state() -> str:
     record = load("one_state.json")
     rows = [
         [row["network"], "`alignment`" if row["state"] == 0 else f"{row['state']}", f"{row['towers']}",
-         f"{row['rare']:.0%}", accuracy(row["train_accuracy"]), accuracy(row["test_accuracy"]), f"{row['train_seconds']:.0f} s"]
+         f"{row['rare']:.0%}", accuracy(row["train_accuracy"]), accuracy(row["test_accuracy"]),
+         f"{row['train_seconds']:.0f} s"]
         for row in record["rows"]
     ]  # fmt: skip
     header = ["network", "state", "towers", "test traces with rare actions", "train", "test", "time"]
