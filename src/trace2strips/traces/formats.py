@@ -198,12 +198,13 @@ def marked(text: str) -> tuple[list[str], list[bool]]:
 
 def decode(word: str) -> str:
     """The name that a word stands for. A sign that means something elsewhere is more likely a slip than a name."""
+    also = {"#": "; a comment has a line of its own", "!": "; what did not work has it in front: !name"}
     for sign in "#!@":
         if sign in word:
             raise MalformedError(
-                f"{sign!r} inside {shorten(word)!r}", f"write %{ord(sign):02X} for {sign!r} in a name"
-                + ("; a comment has a line of its own" if sign == "#" else ""),
-            )  # fmt: skip
+                f"{sign!r} inside {shorten(word)!r}",
+                f"write %{ord(sign):02X} for {sign!r} in a name{also.get(sign, '')}",
+            )
     return decode_percent(word)
 
 
