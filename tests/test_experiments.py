@@ -280,6 +280,7 @@ def test_time_is_taken_from_the_run_most_alike() -> None:
     decoder = Run("ferry-8c", network="sb", suffix="all")
     older = {decoder: measured(decoder, steps=wanted_steps(decoder) // 2)}  # of a preset with fewer steps
     assert estimate(replace(decoder, seed=2), older) == Cost(24.0, 3.0)
+    assert estimate(replace(decoder, traces=10 * decoder.traces), older) == Cost(24.0, 3.0)  # steps count, not traces
 
 
 def test_disk_is_that_of_datasets_needed_at_a_time(tmp_path: Path) -> None:

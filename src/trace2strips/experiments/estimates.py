@@ -76,10 +76,13 @@ def cost(row: Row) -> Cost:
 def scaled(known: Cost, measured: Run, run: Run, taken: int | None = None) -> Cost:
     """Learning takes as long as there are steps or, in completion, traces; the rest goes with the test traces.
 
-    A decoder has `taken` exactly the steps that its preset wanted at that time, which may want others by now.
+    A decoder has `taken` exactly the steps that its preset wanted at that time, which may want others by now; how many
+    traces they are drawn from matters little.
     """
-    steps, traces = wanted_steps(run) / max(1, taken or wanted_steps(measured)), run.traces / measured.traces
-    return Cost(known.learning * max(steps, traces), known.rest * run.test_traces / measured.test_traces)
+    longer = wanted_steps(run) / max(1, taken or wanted_steps(measured))
+    if not is_decoder(run):
+        longer = max(longer, run.traces / measured.traces)
+    return Cost(known.learning * longer, known.rest * run.test_traces / measured.test_traces)
 
 
 def wanted_steps(run: Run) -> int:
