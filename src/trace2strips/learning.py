@@ -123,7 +123,7 @@ class DecoderPreset:
 
 DECODER_PRESETS: dict[str, DecoderPreset] = {
     "fast": DecoderPreset(
-        {"sb": (3_000, 5_000), "sinusoidal": (2_500, 2_500), "rope": (2_500, 2_500)}, (64, 64), 1_000,
+        {"sb": (3_000, 5_000), "sinusoidal": (2_500, 4_000), "rope": (2_500, 2_500)}, (64, 64), 1_000,
         {
             "sb": DecoderSettings(d_model=128, layers=1, mlp_factor=2, reserve=2.0, silent=0.25),
             "sinusoidal": DecoderSettings("sinusoidal", embedding_std=0.5),  # not much smaller than the sines
