@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trace2strips.completion import Completion
+from trace2strips.completion import Completion, Heads, untouched
 from trace2strips.domains import get_domain
 from trace2strips.histories import ADD, DELETE, NONE
 from trace2strips.latches import UNSTARTED, Latch, Latches, deciders, hitting_set, is_false
@@ -46,6 +46,13 @@ def test_short_windows_say_who_adds() -> None:
     chosen = np.zeros(4, dtype=bool)
     hitting_set(np.array([len(window) for window in windows], dtype=np.int64), content, 10, chosen)
     assert chosen[1]
+    assert chosen.sum() == 2
+
+
+def test_long_windows_are_hit_too() -> None:
+    """The weight of a window of 600 rows would be nothing beside that of a short one."""
+    chosen = np.zeros(4, dtype=bool)
+    hitting_set(np.array([600, 601], dtype=np.int64), np.array([[6], [8]], dtype=np.uint64), 10, chosen)
     assert chosen.sum() == 2
 
 
@@ -142,6 +149,43 @@ def test_a_world_without_a_single_name_is_learned(init: str, least: float) -> No
     assert learned.metrics["train_accuracy"] == 1.0
     assert learned.metrics["test_accuracy"] >= least
     assert learned.metrics["attempts"] == 1
+
+
+def test_one_trace_without_a_start_does_not_hide_the_atoms_of_the_others() -> None:
+    """Such a trace begins in a state of its own; the others begin with atoms all the same."""
+    dataset = sample(get_domain("blocksworld:3"), SampleSettings(300, 40, "train", "atoms", "none", 1))
+    left = []
+    for extra in ([], [Trace((), ())]):
+        traces = Dataset.of([*dataset, *extra]).with_start()
+        completion = Completion(traces, lay_out(traces, LearnSettings()))
+        told = Heads(
+            np.zeros((completion.layout.rows, completion.aligned), dtype=np.uint8), np.arange(completion.aligned)
+        )
+        told.effects[:] = untouched(completion.layout)[:, None]
+        told.pre = [set() for _ in range(completion.layout.actions)] + [{h} for h in range(completion.aligned)]
+        left.append(completion.with_latches(told, None)[1])
+    assert left[1] <= 1.5 * left[0] + 10
+
+
+def test_no_success_is_sold_for_many_refusals() -> None:
+    """`go` needs A (d deletes, a adds) and B (d2 and a2). A alone must not be bent to explain what B does: it would
+    forbid the one success after d2, and nobody could ask it any more."""
+    rows = [("d !go a go", 50), ("d a2 !go", 50), ("d2 !go", 30), ("d2 a2 go", 1)]
+    traces = [
+        Trace(tuple(w.removeprefix("!") for w in text.split()), tuple(not w.startswith("!") for w in text.split()))
+        for text, count in rows
+        for _ in range(count)
+    ]
+    dataset = Dataset.of(traces).with_start()
+    completion = Completion(dataset, lay_out(dataset, LearnSettings()))
+    names = dataset.vocabulary.actions
+    effect = untouched(completion.layout)
+    effect[completion.layout.actions :] = ADD
+    effect[names.index("d")], effect[names.index("a")] = DELETE, ADD
+    heads = Heads(effect[:, None], np.zeros(1, dtype=np.int64), [set() for _ in names])
+    before = sum(map(len, completion.choose_preconditions(heads).values()))
+    completion.simplify(heads)
+    assert sum(map(len, completion.choose_preconditions(heads).values())) <= before == 30
 
 
 def test_heads_stay_within_their_limit() -> None:

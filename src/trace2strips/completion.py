@@ -42,7 +42,7 @@ from trace2strips.histories import (
     pure,
     some,
 )
-from trace2strips.latches import Latch, Latches
+from trace2strips.latches import Latch, Latches, is_false
 from trace2strips.networks.strips_transformer import CHUNKS, Layout, Theta
 from trace2strips.traces import Dataset
 
@@ -147,6 +147,7 @@ class Fit:
         self.histories = histories
         self.noise = noise
         self.demands = demands
+        self.start = start
         self.initially_false = np.ascontiguousarray(histories.initially_false[:, start])
         self.effect = effect.copy()
         self.free_rows = histories.layout.actions  # rows behind these are `init-s`: they add or delete, always
@@ -176,6 +177,13 @@ class Fit:
         """No error but what noisy labels explain: none at all where there is no noise."""
         expected = self.noise * len(self.demands.wanted)
         return self.errors <= 2 * expected + 3 * sqrt(expected)
+
+    def forbids_success(self) -> bool:
+        """Whether the head is deleted somewhere it must be true."""
+        if self.errors < FORBIDS:
+            return False
+        right = self.demands.occurrence[~self.demands.wanted]
+        return bool(is_false(self.histories, right, self.effect, self.start).any())
 
     def descend(self, rounds: int = 40) -> int:
         """Take the changes that help: all of them at once where that is best, else the best one."""
@@ -414,7 +422,7 @@ class Completion:
         self.noise = 0.0  # the share of labels that contradict the rest
         self.over_limit = 0  # atoms that were needed beyond the limit
         self.by_latches = False  # the new atoms are from `latches`, which the network has no part in
-        self.latched: dict[bytes, tuple[Heads, int]] = {}  # what `with_latches` found, by the heads it began with
+        self.latched: dict[tuple[int | None, bytes], tuple[Heads, int, int]] = {}  # what `with_latches` has found
 
     def run(self, theta: Theta, limit: int | None = None, rounds: int = 5) -> Heads:
         """Complete binarised parameters; at most `limit` heads."""
@@ -427,10 +435,11 @@ class Completion:
         told.effects[:, ~self.tested] = untouched(layout)[:, None]
         heads, left = self.with_single_atoms(told, guess, limit, rounds)
         self.by_latches = False
-        if left > FEW * self.histories.refused.sum() and not self.noise and not self.over_limit:
-            several, also_left = self.with_latches(told, limit)
+        actions_end = self.histories.occurrence_start[layout.actions]  # behind it stand final values
+        if left > FEW * self.histories.refused[:actions_end].sum() and not self.noise and not self.over_limit:
+            several, also_left, excess = self.with_latches(told, limit)
             if also_left < left:
-                heads, self.by_latches = several, True
+                heads, self.by_latches, self.over_limit = several, True, excess
         if not self.noise and (self.histories.begun[layout.actions :] >= ENOUGH).all():
             self.unite(heads)  # with few traces from a state, two atoms may look like one by chance
         for _ in range(4):  # what one step drops may let the other drop more
@@ -577,15 +586,16 @@ class Completion:
         else:
             self.over_limit += 1
 
-    def with_latches(self, told: Heads, limit: int | None, rounds: int = 3) -> tuple[Heads, int]:
-        """For actions that need several atoms of which none is told: heads, and how many refusals they leave open.
+    def with_latches(self, told: Heads, limit: int | None, rounds: int = 3) -> tuple[Heads, int, int]:
+        """For actions that need several atoms of which none is told: heads, how many refusals they leave open, and how
+        many atoms were needed beyond the limit.
 
         Rows that delete are looked for among the actions first, which many traces tell of; then among named states.
         """
-        key = told.effects.tobytes()
+        key = (limit, told.effects.tobytes())
         if key in self.latched:
-            heads, left = self.latched[key]
-            return heads.copy(), left
+            heads, left, excess = self.latched[key]
+            return heads.copy(), left, excess
         heads, known = told.copy(), self.tested.copy()
         worked = {action: self.by_label(action)[0] for action in range(self.layout.actions)}
         for number in range(rounds):
@@ -593,16 +603,18 @@ class Completion:
             if not unexplained:
                 break
             search = Latches(self.histories, worked, unexplained)
-            for latch in search.find([*np.flatnonzero(~known).tolist(), self.aligned], states=number > 0):
+            found = search.find([self.aligned, *np.flatnonzero(~known).tolist()], states=number > 0)
+            if not found and number:
+                break
+            for latch in found:
                 self.add(heads, known, latch, None)
         self.choose_preconditions(heads)
         self.simplify(heads)
         left = count_all(self.choose_preconditions(heads))
         if excess := heads.drop_unasked(self.aligned, limit):
-            self.over_limit = excess
             left = count_all(self.choose_preconditions(heads))
-        self.latched[key] = heads.copy(), left
-        return heads, left
+        self.latched[key] = heads.copy(), left, excess
+        return heads, left, excess
 
     def helps(self, atom: Candidate) -> bool:
         """A partial atom is of use if it forbids no success and explains some refusal."""
@@ -769,6 +781,8 @@ class Completion:
             fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head), noise)
             if improve:
                 fit.descend()
+                if not self.noise and fit.forbids_success():  # for many refusals: but then nobody could ask the head
+                    fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head))
             fit.simplify()
             heads.effects[:, head] = fit.effect
 

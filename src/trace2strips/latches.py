@@ -3,7 +3,7 @@
 Where a refusal can have several reasons, no single new atom explains all refusals of an action, so there is nothing to
 fit. But parts of atoms can be read off the labels. Say that an action never works right after row d. Then d may delete
 one of its preconditions, and between d and the next time that the action works something must add it again: the adders
-are a smallest set of rows of which one stands in every such window (`hitting_set`; short windows say most). That makes
+are a small set of rows of which one stands in every such window (`hitting_set`; short windows say most). That makes
 a piece of an atom, `d` deletes, they add, which never forbids what worked.
 
 Pieces are put together while nothing is lost: the whole still forbids nothing that worked, and every refusal that the
@@ -114,12 +114,14 @@ def hitting_set(size, content, most, chosen):  # type: ignore[no-untyped-def]
     weight = np.zeros(len(chosen))
     while True:
         weight[:] = 0
-        looked = 0
+        looked = shortest = 0
         for i in range(len(size)):
             if missed[i]:
+                shortest = size[i] if looked == 0 else shortest
+                counts = 4.0 ** (shortest - size[i])
                 for r in range(len(chosen)):
                     if content[i, r // 64] >> np.uint64(r % 64) & np.uint64(1):
-                        weight[r] += 4.0 ** -size[i]
+                        weight[r] += counts
                 looked += 1
                 if looked == most:
                     break
@@ -191,7 +193,7 @@ class Latches:
         for latch in found:
             self.enter(latch)
         found = self.gather(found, self.same_effects)
-        if self.histories.layout.rows == self.histories.layout.actions:  # traces begin with atoms: parts have no start
+        if self.told_by_atoms:  # parts of an atom have no start
             found = self.gather(self.needed(found), self.same_users)
         return self.choose(self.begin(found, starts))
 
@@ -332,32 +334,52 @@ class Latches:
         return np.where(share >= 0.5, share, 0.0) if len(share) else share
 
     def begin(self, latches: list[Latch], starts: list[int]) -> list[Latch]:
-        """Say how each starts. Named states: what its actions did before any row decided. Atoms: as the one among
-        `starts` that forbids nothing that worked and explains most; who starts as the same atom is put together.
+        """Say how each starts. Named states: by what its actions did before any row decided. Atoms: as the one among
+        `starts` that forbids nothing that worked and explains most; who starts as the same atom is put together, or
+        starts as another. Who cannot start goes.
         """
         kept: list[Latch] = []
         for latch in sorted(latches, key=lambda latch: -latch.explained):
-            if self.histories.layout.rows > self.histories.layout.actions:
-                kept.append(self.begin_in_states(latch))
-            elif (start := self.best_start(latch, starts)) is not None:
-                begun = self.restarted(latch, latch.effect, start)
-                holder = next((i for i, other in enumerate(kept) if other.start == start), None)
-                if holder is None or start == self.spare:
-                    kept.append(begun)
-                elif both := self.together(kept[holder], begun):
+            effect = self.begin_in_states(latch)
+            start: int | None = self.spare
+            left = list(starts)
+            while True:
+                if self.told_by_atoms:
+                    start = self.best_start(latch.users, effect, left)
+                self.enter(latch, -1)
+                if start is None:
+                    break
+                latch = Latch(effect, self.explained_from(latch, effect, start), start)
+                self.enter(latch)
+                holder = next((i for i, other in enumerate(kept) if other.start == start != self.spare), None)
+                if holder is None:
+                    kept.append(latch)
+                    break
+                if both := self.together(kept[holder], latch):
+                    self.enter(kept[holder], -1)
+                    self.enter(latch, -1)
+                    self.enter(both)
                     kept[holder] = both
+                    break
+                left.remove(start)
         return kept
+
+    @property
+    def told_by_atoms(self) -> bool:
+        """Whether traces begin with atoms, all others being false."""
+        return bool(self.histories.initially_false[:, self.spare].any())
 
     @property
     def spare(self) -> int:
         """Where an atom starts that no setup action names."""
         return self.histories.initially_false.shape[1] - 1
 
-    def restarted(self, latch: Latch, effect: UInt8[np.ndarray, " rows"], start: int) -> Latch:
-        users = {a: is_false(self.histories, self.looked_at[a], effect, start) for a in latch.users}
-        return Latch(effect, users, start)
+    def explained_from(
+        self, latch: Latch, effect: UInt8[np.ndarray, " rows"], start: int
+    ) -> dict[int, Bool[np.ndarray, " _"]]:
+        return {a: is_false(self.histories, self.looked_at[a], effect, start) for a in latch.users}
 
-    def begin_in_states(self, latch: Latch) -> Latch:
+    def begin_in_states(self, latch: Latch) -> UInt8[np.ndarray, " rows"]:
         """A named state deletes the latch if an action that needs it was refused there, and none worked."""
         h = self.histories
         seen = np.zeros((h.layout.rows, 2), dtype=np.int64)
@@ -371,14 +393,14 @@ class Latches:
         open_rows = open_rows[open_rows >= h.layout.actions]
         false = (seen[open_rows, 0] == 0) & (seen[open_rows, 1] > 0)
         effect[open_rows] = np.where(false, DELETE, ADD)
-        return self.restarted(latch, effect, self.spare)
+        return effect
 
-    def best_start(self, latch: Latch, starts: list[int]) -> int | None:
+    def best_start(self, users: Iterable[int], effect: UInt8[np.ndarray, " rows"], starts: list[int]) -> int | None:
         h = self.histories
         forbidden, explained = (np.zeros(len(starts), dtype=np.int64) for _ in range(2))
-        for action in latch.users:
+        for action in users:
             for count, where in ((forbidden, self.worked[action]), (explained, self.looked_at[action])):
-                undecided = h.trace[where[deciders(h, where, latch.effect) < 0]]
+                undecided = h.trace[where[deciders(h, where, effect) < 0]]
                 count += h.initially_false[undecided][:, starts].sum(axis=0, dtype=np.int64)
         fitting = np.flatnonzero(forbidden == 0)
         return starts[int(fitting[explained[fitting].argmax()])] if len(fitting) else None
