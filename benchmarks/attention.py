@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from measuring import options, seconds, write_results
+from measuring import options, seconds, seconds_of_both, write_results
 
 from trace2strips.domains import get_domain
 from trace2strips.networks.decoder import Batch, Decoder, in_threads
@@ -56,7 +56,7 @@ def attention(bias: float, repeats: int) -> tuple[float, float]:
 
     for ours, theirs in zip(zip(*kernel(), strict=True), reference(), strict=True):
         torch.testing.assert_close(torch.cat(ours), theirs.transpose(1, 2).flatten(0, 1), rtol=1e-3, atol=1e-4)
-    return seconds(reference, repeats), seconds(kernel, 4 * repeats)
+    return seconds_of_both(reference, kernel, 2 * repeats)
 
 
 class PlainDecoder(Decoder):

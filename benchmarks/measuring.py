@@ -33,6 +33,23 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
     return statistics.median(times)
 
 
+def seconds_of_both(
+    slow: Callable[[], object], fast: Callable[[], object], rounds: int, more: int = 4
+) -> tuple[float, float]:
+    """Medians of two works that are measured in turn, so that a slow phase of the machine meets both. In each round
+    `fast` comes `more` times as often, and one run of either does not count: threads of the other one still wind down.
+    """
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for work, found, repeats in ((slow, times[0], 2), (fast, times[1], 2 * more)):
+            work()
+            for _ in range(repeats):
+                start = time.perf_counter()
+                work()
+                found.append(time.perf_counter() - start)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
 def write_results(
     out: Path | None, command: str, settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> None:
