@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from trace2strips.domains import BENCHMARKS, get_domain
-from trace2strips.experiments import EXPERIMENTS, read_results
+from trace2strips.experiments import EXPERIMENTS, Run, read_results
 from trace2strips.experiments.estimates import cost, estimate
+from trace2strips.experiments.results import Row
 from trace2strips.report import format_table, load_results, summary_table
 
 ROOT = Path(__file__).parent.parent
@@ -341,6 +342,10 @@ def attention() -> str:
     )
 
 
+def in_hours(runs: Sequence[Run], rows: Mapping[Run, Row]) -> float:
+    return sum((cost(rows[run]) if run in rows else estimate(run, rows)).seconds for run in runs) / 3600
+
+
 def estimates() -> str:
     """Measured where it was, estimated from the nearest measured run elsewhere."""
     rows = read_results(ROOT / "results" / "runs.jsonl")
@@ -356,7 +361,13 @@ def estimates() -> str:
             lines.append([name, network, str(len(mine)), str(len(done)), f"{sum(done) / 3600:.1f} h", f"{hours:.1f} h"])
     total = sum(float(line[-1].removesuffix(" h")) for line in lines if line[0].startswith("all"))
     header = ["experiment", "network", "runs", "measured", "took", "whole, with the estimate of the rest"]
-    return table(header, lines, 2) + f"\n\nAll of it: about {total:.0f} hours on two cores."
+    first = in_hours([run for run in together if run.seed == 0], rows)
+    maze = in_hours([run for run in together if run.domain == "maze-7x7" and run.network != "strips"], rows)
+    return (
+        f"{table(header, lines, 2)}\n\n"
+        f"All of it: about {total:.0f} hours on two cores; seed 0 alone {first:.1f} hours. "
+        f"The decoders on maze-7x7 take {maze:.1f} hours of it."
+    )
 
 
 def picture() -> str:
