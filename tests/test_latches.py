@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from trace2strips.completion import Completion, Heads, untouched
 from trace2strips.domains import get_domain
-from trace2strips.histories import ADD, DELETE, NONE
-from trace2strips.latches import UNSTARTED, Latch, Latches, deciders, hitting_set, is_false
+from trace2strips.histories import ADD, DELETE, NONE, UNSTARTED, deciders, is_false
+from trace2strips.latches import Latch, Latches, hitting_set
 from trace2strips.learning import LearnSettings, lay_out, learn
 from trace2strips.networks.strips_transformer import SHARED, Layout
 from trace2strips.traces import Dataset, SampleSettings, Trace, sample

@@ -37,12 +37,13 @@ from trace2strips.histories import (
     Histories,
     asked,
     evidence,
+    is_false,
     join_demands,
     likeness,
     pure,
     some,
 )
-from trace2strips.latches import Latch, Latches, is_false
+from trace2strips.latches import Latch, Latches
 from trace2strips.networks.strips_transformer import CHUNKS, Layout, Theta
 from trace2strips.traces import Dataset
 

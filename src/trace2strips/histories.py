@@ -17,6 +17,9 @@ from trace2strips.networks.strips_transformer import ACTION, INIT_ATOM, INIT_FAL
 from trace2strips.traces import Dataset
 
 NONE, ADD, DELETE = 0, 1, 2  # what a row does to a head
+UNSTARTED = -1  # an atom that is true until some row says otherwise
+
+Occurrences = Int64[np.ndarray, " _"]  # of any number: one for each action
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def sort_by_asker(  # type: ignore[no-untyped-def]
 class Demands:
     """What labels ask of one head: at `occurrence[i]` it should be deleted iff `wanted[i]`.
 
-    A success that the head would forbid weighs FORBIDS refusals that it leaves unexplained: an action may have other
+    A success that the head would forbid weighs more than refusals that it leaves unexplained: an action may have other
     reasons to be refused, but none to work.
     """
 
@@ -135,10 +138,14 @@ def join_demands(parts: list[Demands]) -> Demands:
     )
 
 
+def spread(numbers: Int64[np.ndarray, " _"], most: int) -> Int64[np.ndarray, " _"]:
+    """At most so many, evenly spread."""
+    return numbers[:: max(1, -(-len(numbers) // most))]
+
+
 def some(demands: Demands, most: int) -> Demands:
     """At most so many of either kind, evenly spread."""
-    kinds = [np.flatnonzero(demands.wanted == kind) for kind in (False, True)]
-    chosen = np.concatenate([kind[:: max(1, -(-len(kind) // most))] for kind in kinds])
+    chosen = np.concatenate([spread(np.flatnonzero(demands.wanted == kind), most) for kind in (False, True)])
     return Demands(demands.occurrence[chosen], demands.wanted[chosen])
 
 
@@ -167,3 +174,35 @@ def likeness(one: UInt8[np.ndarray, " rows"], other: UInt8[np.ndarray, " rows"])
     """Rows with the same effect, less ten times those with opposite ones."""
     both = (one != NONE) & (other != NONE)
     return int((both & (one == other)).sum() - 10 * (both & (one != other)).sum())
+
+
+@compiled()
+def find_deciders(rows, row_start, trace, depth, occurrence, effect, decider):  # type: ignore[no-untyped-def]
+    """The last row that affects an atom, -1 where there is none."""
+    for i in range(len(occurrence)):
+        o = occurrence[i]
+        begin = row_start[trace[o]]
+        at = begin + depth[o] - 1
+        while at >= begin and effect[rows[at]] == 0:
+            at -= 1
+        decider[i] = rows[at] if at >= begin else -1
+
+
+def deciders(
+    histories: Histories, occurrences: Occurrences, effect: UInt8[np.ndarray, " rows"]
+) -> Int32[np.ndarray, " _"]:
+    found = np.empty(len(occurrences), dtype=np.int32)
+    h = histories
+    find_deciders(h.rows, h.row_start, h.trace, h.depth, occurrences, effect, found)
+    return found
+
+
+def is_false(
+    histories: Histories, occurrences: Occurrences, effect: UInt8[np.ndarray, " rows"], start: int = UNSTARTED
+) -> Bool[np.ndarray, " _"]:
+    """Where an atom with these effects is deleted. It starts as column `start` of `initially_false`, or true."""
+    by = deciders(histories, occurrences, effect)
+    false = (by >= 0) & (effect[by] == DELETE)
+    if start != UNSTARTED:
+        false |= (by < 0) & (histories.initially_false[histories.trace[occurrences], start] == 1)
+    return false

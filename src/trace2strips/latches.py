@@ -20,19 +20,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int32, Int64, UInt8, UInt64
+from jaxtyping import Bool, Float64, UInt8, UInt64
 
 from trace2strips.compilation import compiled
-from trace2strips.histories import ADD, DELETE, NONE, Histories, asked, evidence, likeness
-
-UNSTARTED = -1  # a latch that is true until some row says otherwise
+from trace2strips.histories import (
+    ADD,
+    DELETE,
+    NONE,
+    UNSTARTED,
+    Histories,
+    Occurrences,
+    asked,
+    deciders,
+    evidence,
+    is_false,
+    likeness,
+    spread,
+)
 
 SAMPLE = 1_000  # refusals of an action that are looked at; of what worked, all
 FEWER = 300  # of either kind, where every latch is tried with every action
 WINDOWS = 300  # windows that decide who is the next adder
 TRIES = 5  # latches that another is tried with, the most alike first
 
-Occurrences = Int64[np.ndarray, " _"]  # of any number: one for each action
 Scores = Float64[np.ndarray, " latches"]
 
 
@@ -134,42 +144,6 @@ def hitting_set(size, content, most, chosen):  # type: ignore[no-untyped-def]
                 missed[i] = False
 
 
-@compiled()
-def find_deciders(rows, row_start, trace, depth, occurrence, effect, decider):  # type: ignore[no-untyped-def]
-    """The last row that affects the latch, -1 where there is none."""
-    for i in range(len(occurrence)):
-        o = occurrence[i]
-        begin = row_start[trace[o]]
-        at = begin + depth[o] - 1
-        while at >= begin and effect[rows[at]] == 0:
-            at -= 1
-        decider[i] = rows[at] if at >= begin else -1
-
-
-def deciders(
-    histories: Histories, occurrences: Occurrences, effect: UInt8[np.ndarray, " rows"]
-) -> Int32[np.ndarray, " _"]:
-    found = np.empty(len(occurrences), dtype=np.int32)
-    h = histories
-    find_deciders(h.rows, h.row_start, h.trace, h.depth, occurrences, effect, found)
-    return found
-
-
-def is_false(
-    histories: Histories, occurrences: Occurrences, effect: UInt8[np.ndarray, " rows"], start: int = UNSTARTED
-) -> Bool[np.ndarray, " _"]:
-    """Where a latch is deleted."""
-    by = deciders(histories, occurrences, effect)
-    false = (by >= 0) & (effect[by] == DELETE)
-    if start != UNSTARTED:
-        false |= (by < 0) & (histories.initially_false[histories.trace[occurrences], start] == 1)
-    return false
-
-
-def spread(occurrences: Occurrences, most: int) -> Occurrences:
-    return occurrences[:: max(1, -(-len(occurrences) // most))]
-
-
 class Latches:
     """The search on one set of refusals: `worked` and `refused` tell for each action where it worked, and where it was
     refused for a reason that is still unknown.
@@ -190,8 +164,6 @@ class Latches:
         traces begin with atoms. `states`: a named initial state may be what deletes.
         """
         found = [latch for action in self.refused for latch in self.pieces(action, states)]
-        for latch in found:
-            self.enter(latch)
         found = self.gather(found, self.same_effects)
         if self.told_by_atoms:  # parts of an atom have no start
             found = self.gather(self.needed(found), self.same_users)
@@ -222,21 +194,22 @@ class Latches:
             explained = is_false(h, self.looked_at[action], effect)
             if explained.any():
                 found.append(Latch(effect, {action: explained}))
-        found.sort(key=lambda latch: -latch.explained)
-        kept: list[Latch] = []
-        for latch in found:
-            for i in sorted(range(len(kept)), key=lambda i: -likeness(kept[i].effect, latch.effect)):
-                if likeness(kept[i].effect, latch.effect) > 0 and (both := self.together(kept[i], latch, False)):
-                    kept[i] = both
-                    break
-            else:
-                kept.append(latch)
-        return kept
+                self.enter(found[-1])
+        return self.gather(found, self.same_effects, others=False)
 
     def enter(self, latch: Latch, by: int = 1) -> None:
         """Count a latch among the reasons, or take it out again."""
         for action, explained in latch.users.items():
             self.reasons[action] += by * explained
+
+    def put_together(self, one: Latch, other: Latch, others: bool = True) -> Latch | None:
+        """`together`, and the reasons are counted anew."""
+        both = self.together(one, other, others)
+        if both:
+            self.enter(one, -1)
+            self.enter(other, -1)
+            self.enter(both)
+        return both
 
     def together(self, one: Latch, other: Latch, others: bool = True) -> Latch | None:
         """Both as one latch, if nothing is lost. With `others` a refusal may be left to other latches.
@@ -294,7 +267,9 @@ class Latches:
             hitting_set(size[order], content[order], WINDOWS, lacked)
         return lacked
 
-    def gather(self, latches: list[Latch], alike: Callable[[list[Latch], Latch], Scores]) -> list[Latch]:
+    def gather(
+        self, latches: list[Latch], alike: Callable[[list[Latch], Latch], Scores], others: bool = True
+    ) -> list[Latch]:
         """Each latch is put to the one that it is most alike, if nothing is lost; who explains most comes first."""
         before: list[Latch] = []
         kept = latches
@@ -303,10 +278,7 @@ class Latches:
             for latch in sorted(before, key=lambda latch: -latch.explained):
                 score = alike(kept, latch)
                 for i in np.argsort(-score, kind="stable")[:TRIES].tolist():
-                    if score[i] > 0 and (both := self.together(kept[i], latch)):
-                        self.enter(kept[i], -1)
-                        self.enter(latch, -1)
-                        self.enter(both)
+                    if score[i] > 0 and (both := self.put_together(kept[i], latch, others)):
                         kept[i] = both
                         break
                 else:
@@ -355,10 +327,7 @@ class Latches:
                 if holder is None:
                     kept.append(latch)
                     break
-                if both := self.together(kept[holder], latch):
-                    self.enter(kept[holder], -1)
-                    self.enter(latch, -1)
-                    self.enter(both)
+                if both := self.put_together(kept[holder], latch):
                     kept[holder] = both
                     break
                 left.remove(start)
