@@ -18,13 +18,14 @@ import numpy as np
 import torch
 from measuring import options, seconds, seconds_of_both, write_results
 
-from trace2strips.domains import get_domain
-from trace2strips.networks.decoder import Batch, Decoder, in_threads
-from trace2strips.networks.decoder_settings import DecoderSettings, OptimiserSettings
-from trace2strips.networks.decoder_training import DecoderNetwork
-from trace2strips.networks.stick_breaking import Packing, attend, attend_padded, strict_mask
-from trace2strips.probing import probe, probe_slowly
-from trace2strips.traces import Dataset, SampleSettings, sample
+from trace2strips.learners.decoder.network import Batch, Decoder, in_threads
+from trace2strips.learners.decoder.probing import probe, probe_slowly
+from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
+from trace2strips.learners.decoder.stick_breaking import Packing, attend, attend_padded, strict_mask
+from trace2strips.learners.decoder.training import DecoderNetwork
+from trace2strips.traces import Dataset
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 BATCH, HEADS, TIME, SIZE, THREADS = 64, 4, 150, 16, 2
 BARS = {"attention": 12, "step": 3, "probing": 30}

@@ -11,12 +11,12 @@ from dataclasses import asdict, replace
 
 from measuring import options, write_results
 
-from trace2strips.domains import get_domain
-from trace2strips.learning import DECODER_PRESETS
-from trace2strips.networks.decoder import right_traces
-from trace2strips.networks.decoder_training import DecoderNetwork
-from trace2strips.traces import SampleSettings, sample
-from trace2strips.training import TrainingSettings, draw_batches
+from trace2strips.learners.decoder.network import right_traces
+from trace2strips.learners.decoder.training import DecoderNetwork
+from trace2strips.learners.learning import DECODER_PRESETS
+from trace2strips.learners.training import TrainingSettings, draw_batches
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 STEPS, LOOKED_AT, SEED = 1_000, 4_000, 0
 FAST, SIZE = DECODER_PRESETS["fast"].optimiser, DECODER_PRESETS["fast"].decoder["sb"]

@@ -19,12 +19,12 @@ from typing import Any
 
 from measuring import write_results
 
-from trace2strips.domains import BENCHMARKS, get_domain
-from trace2strips.equivalence import EXHAUSTED, compare, find_starts, with_final_values
 from trace2strips.experiments.performing import commit
-from trace2strips.learning import LearnSettings, learn
-from trace2strips.sources import Source
-from trace2strips.traces import SampleSettings, sample
+from trace2strips.judging.equivalence import EXHAUSTED, compare, find_starts, with_final_values
+from trace2strips.judging.sources import Source
+from trace2strips.learners.learning import LearnSettings, learn
+from trace2strips.worlds import BENCHMARKS, get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 MAX_PAIRS = 12_000_000
 SETTINGS = {"traces": 100_000, "preset": "fast", "starts": 100_000, "max_pairs": MAX_PAIRS}

@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 from measuring import options, write_results
 
-from trace2strips.domains import Domain, get_domain
-from trace2strips.learning import LearnSettings, learn
-from trace2strips.traces import Dataset, Kind, SampleSettings, sample
+from trace2strips.learners.learning import LearnSettings, learn
+from trace2strips.model.vocabulary import Kind
+from trace2strips.traces import Dataset
+from trace2strips.worlds import Domain, get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 SEED = 0
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from measuring import options, write_results
 
-from trace2strips.domains import get_domain
-from trace2strips.planning import PLANNERS, Limits, Planning, Status
-from trace2strips.strips import StripsModel, StripsProblem
+from trace2strips.model.strips import StripsModel, StripsProblem
+from trace2strips.planning.plans import PLANNERS, Limits, Planning, Status
+from trace2strips.worlds import get_domain
 
 DOMAIN, SEED = "blocksworld-8b", 0
 SEARCHES = [*((name, False) for name in PLANNERS), ("fast-downward", True)]

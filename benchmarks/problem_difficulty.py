@@ -14,8 +14,8 @@ from statistics import mean
 
 from measuring import options, write_results
 
-from trace2strips.domains import BENCHMARKS, get_domain
-from trace2strips.planning import Limits, Planning
+from trace2strips.planning.plans import Limits, Planning
+from trace2strips.worlds import BENCHMARKS, get_domain
 
 PROBLEMS, SEED, MAX_STATES = 100, 0, 10**6
 PAPER = json.loads((Path(__file__).parent.parent / "results" / "paper.json").read_text())["extended_planning"]

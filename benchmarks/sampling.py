@@ -26,9 +26,10 @@ import pymimir.advanced.formalism as formalism
 import pymimir.advanced.search as search
 from measuring import options, write_results
 
-from trace2strips.domains import BENCHMARKS, Domain, get_domain
+from trace2strips.model.vocabulary import Kind
 from trace2strips.pddl import format_domain, format_problem
-from trace2strips.traces import Kind, SampleSettings, sample
+from trace2strips.worlds import BENCHMARKS, Domain, get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 WALK_SECONDS = 2.0
 WALK_LENGTH = 50

@@ -14,11 +14,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.experiments import EXPERIMENTS, Run, read_results
 from trace2strips.experiments.estimates import cost, estimate
 from trace2strips.experiments.results import Row
 from trace2strips.report import format_table, load_results, summary_table
+from trace2strips.worlds import BENCHMARKS, get_domain
 
 ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "accuracy-against-length.svg"

@@ -15,12 +15,12 @@ from typing import Any
 
 from measuring import options, write_results
 
-from trace2strips.domains import get_domain
-from trace2strips.learning import LearnSettings, learn
-from trace2strips.networks.strips_transformer import trace_accuracy
-from trace2strips.strips import StripsModel
-from trace2strips.traces import SampleSettings, sample
-from trace2strips.world_metrics import ModelPredictor, WorldSettings, measure_world
+from trace2strips.judging.world_metrics import ModelPredictor, WorldSettings, measure_world
+from trace2strips.learners.learning import LearnSettings, learn
+from trace2strips.learners.transformer.strips_transformer import trace_accuracy
+from trace2strips.model.strips import StripsModel
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 DOMAINS = ("blocksworld-5b", "logistics-3c")
 TRACES = (300, 1_000, 10_000)

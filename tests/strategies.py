@@ -20,7 +20,7 @@ from trace2strips.brasp import (
     Variable,
 )
 from trace2strips.brasp.language import initial_vector
-from trace2strips.strips import StripsAction, StripsModel
+from trace2strips.model.strips import StripsAction, StripsModel
 
 PLAIN = st.from_regex(r"[a-z][a-z0-9_-]{0,6}", fullmatch=True)
 ANY_NAME = st.one_of(

@@ -28,16 +28,16 @@ from trace2strips.brasp import (
     transduce,
 )
 from trace2strips.errors import BraspError, FileError
-from trace2strips.networks.strips_module import StripsTransformer
-from trace2strips.networks.strips_transformer import (
+from trace2strips.learners.transformer.module import StripsTransformer
+from trace2strips.learners.transformer.strips_transformer import (
     SHARED,
     Layout,
     attention_reference,
     factored_reference,
     theta_of,
 )
-from trace2strips.strips import StripsAction, StripsModel, is_negative, is_negative_by_definition
-from trace2strips.traces import Vocabulary
+from trace2strips.model.strips import StripsAction, StripsModel, is_negative, is_negative_by_definition
+from trace2strips.model.vocabulary import Vocabulary
 
 # --- the language ----------------------------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import Run, unreadable
 
-from trace2strips.domains import BENCHMARKS
 from trace2strips.pddl import read_model
 from trace2strips.traces import Dataset, read_traces
+from trace2strips.worlds import BENCHMARKS
 
 DOMAIN = """(define (domain lamp) (:predicates (on ?l) (off ?l))
   (:action press :parameters (?l) :precondition (off ?l) :effect (and (on ?l) (not (off ?l))))

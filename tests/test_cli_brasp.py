@@ -12,8 +12,9 @@ from conftest import Run
 
 from trace2strips.brasp import SIMPLE, format_program, strips_program, text
 from trace2strips.cli import main
-from trace2strips.domains import get_domain
-from trace2strips.traces import SampleSettings, read_traces, sample, write_traces
+from trace2strips.traces import read_traces, write_traces
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -7,14 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.completion import Completion, Fit, Heads, cover, deleted_states, effects_of, is_deleted
-from trace2strips.domains import get_domain
-from trace2strips.extraction import count_parts, extract, world_model
-from trace2strips.histories import ADD, DELETE, NONE, Demands, Histories, asked
-from trace2strips.learning import learn
-from trace2strips.networks.strips_transformer import SHARED, Layout, Theta, model_of, theta_of, wrong_traces
-from trace2strips.strips import StripsModel
-from trace2strips.traces import Dataset, SampleSettings, Trace, Vocabulary, sample
+from trace2strips.learners.completion.completion import (
+    Completion,
+    Fit,
+    Heads,
+    cover,
+    deleted_states,
+    effects_of,
+    is_deleted,
+)
+from trace2strips.learners.completion.histories import ADD, DELETE, NONE, Demands, Histories, asked
+from trace2strips.learners.extraction import count_parts, extract, world_model
+from trace2strips.learners.learning import learn
+from trace2strips.learners.transformer.strips_transformer import SHARED, Layout, Theta, model_of, theta_of, wrong_traces
+from trace2strips.model.strips import StripsModel
+from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 
 def random_theta(layout: Layout, seed: int) -> Theta:
@@ -198,7 +208,7 @@ def test_equal_spare_heads_are_merged() -> None:
 
 def test_atoms_that_can_be_one_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """From twelve cells that are free in some mazes and not in others; two of them had an atom for each side before."""
-    monkeypatch.setattr("trace2strips.completion.ENOUGH", 1)
+    monkeypatch.setattr("trace2strips.learners.completion.completion.ENOUGH", 1)
     learned = learn(sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20")))
     assert learned.metrics["train_errors"] == 0
     assert len(learned.world.invented) == 12
@@ -211,7 +221,7 @@ def test_what_nothing_is_known_of_is_false(monkeypatch: pytest.MonkeyPatch) -> N
         Trace(("wait",), (True,), state="b"),
         Trace(("open",), (False,), state="c"),
     ]
-    monkeypatch.setattr("trace2strips.completion.ENOUGH", 1)
+    monkeypatch.setattr("trace2strips.learners.completion.completion.ENOUGH", 1)
     world = learn(traces).world
     (atom,) = world.model.action("open").pre
     assert [atom in world.states[name] for name in "abc"] == [True, False, False]

@@ -14,13 +14,10 @@ import pytest
 import torch
 from conftest import Run
 
-from trace2strips import learning
-from trace2strips.domains import get_domain
 from trace2strips.errors import FileError, TraceError, UserError
-from trace2strips.extraction import WorldModel
-from trace2strips.learning import LearnedModel, LearnSettings, learn, load_run, open_run, save_run
-from trace2strips.networks import decoder_training
-from trace2strips.networks.decoder import (
+from trace2strips.learners import learning
+from trace2strips.learners.decoder import training as decoder_training
+from trace2strips.learners.decoder.network import (
     Batch,
     Decoder,
     Session,
@@ -29,13 +26,18 @@ from trace2strips.networks.decoder import (
     right_traces,
     self_masked,
 )
-from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings, OptimiserSettings
-from trace2strips.networks.decoder_training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
-from trace2strips.networks.softmax_attention import attend_softmax
-from trace2strips.networks.stick_breaking import Packing
-from trace2strips.strips import StripsModel
-from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, sample
-from trace2strips.training import TrainingSettings, train
+from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, OptimiserSettings
+from trace2strips.learners.decoder.softmax import attend_softmax
+from trace2strips.learners.decoder.stick_breaking import Packing
+from trace2strips.learners.decoder.training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
+from trace2strips.learners.extraction import WorldModel
+from trace2strips.learners.learning import LearnedModel, LearnSettings, learn, load_run, open_run, save_run
+from trace2strips.learners.training import TrainingSettings, train
+from trace2strips.model.strips import StripsModel
+from trace2strips.model.vocabulary import Kind
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 SMALL = DecoderSettings(d_model=16, layers=2, heads=2, embedding_std=1.0)
 

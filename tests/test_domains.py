@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.domains import BENCHMARKS, FAMILIES, Domain, get_domain
-from trace2strips.domains.domain import SPLIT_BUCKETS, bucket
-from trace2strips.domains.maze import Maze, open_doors, open_doors_slowly
 from trace2strips.errors import DomainError
-from trace2strips.strips import State, state_of
+from trace2strips.model.strips import State, state_of
+from trace2strips.worlds import BENCHMARKS, FAMILIES, Domain, get_domain
+from trace2strips.worlds.domain import SPLIT_BUCKETS, bucket
+from trace2strips.worlds.maze import Maze, open_doors, open_doors_slowly
 
 SIZES = {  # atoms, actions, ever applicable
     "blocksworld-5b": (36, 50, 50), "blocksworld-8b": (81, 128, 128), "ferry-5c": (36, 70, 70),

@@ -15,8 +15,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from strategies import models
 
-from trace2strips.domains import get_domain
-from trace2strips.equivalence import (
+from trace2strips.errors import UserError
+from trace2strips.judging.equivalence import (
     Comparison,
     Counterpart,
     Difference,
@@ -35,13 +35,14 @@ from trace2strips.equivalence import (
     with_difference,
     with_final_values,
 )
-from trace2strips.errors import UserError
-from trace2strips.extraction import WorldModel
-from trace2strips.learning import LearnSettings, learn, open_run, save_run
+from trace2strips.judging.sources import Source
+from trace2strips.learners.extraction import WorldModel
+from trace2strips.learners.learning import LearnSettings, learn, open_run, save_run
+from trace2strips.model.strips import State, StripsAction, StripsModel, StripsProblem, label
+from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.pddl import format_model, format_model_problem
-from trace2strips.sources import Source
-from trace2strips.strips import State, StripsAction, StripsModel, StripsProblem, label
-from trace2strips.traces import SampleSettings, Vocabulary, sample
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 PairOfStates = tuple[State, State]
 

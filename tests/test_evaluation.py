@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import ModelError
-from trace2strips.evaluation import (
+from trace2strips.judging.plan_outcomes import (
     Outcome,
     align,
     evaluate_planning,
@@ -15,12 +14,14 @@ from trace2strips.evaluation import (
     start_names,
     unseen_actions,
 )
-from trace2strips.extraction import WorldModel
-from trace2strips.learning import LearnedModel, learn
-from trace2strips.planners import Status
-from trace2strips.planning import PlanResult
-from trace2strips.strips import StripsModel, StripsProblem
-from trace2strips.traces import SampleSettings, Vocabulary, sample
+from trace2strips.learners.extraction import WorldModel
+from trace2strips.learners.learning import LearnedModel, learn
+from trace2strips.model.strips import StripsModel, StripsProblem
+from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.planning.planners import Status
+from trace2strips.planning.plans import PlanResult
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 DOMAIN = get_domain("blocksworld:3")
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from conftest import figures
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import FileError
 from trace2strips.experiments import EXPERIMENTS, Run, perform, planned, read_results
 from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
@@ -21,11 +20,14 @@ from trace2strips.experiments.execution import Failure, Tell, execute_missing
 from trace2strips.experiments.performing import against_length, differences
 from trace2strips.experiments.results import Row, append_result, run_of
 from trace2strips.experiments.runs import arranged
-from trace2strips.extraction import WorldModel
-from trace2strips.learning import LearnedModel, LearnSettings, open_run
-from trace2strips.strips import StripsModel
-from trace2strips.traces import Dataset, SampleSettings, Trace, Vocabulary, sample
-from trace2strips.training import Report
+from trace2strips.learners.extraction import WorldModel
+from trace2strips.learners.learning import LearnedModel, LearnSettings, open_run
+from trace2strips.learners.training import Report
+from trace2strips.model.strips import StripsModel
+from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 TINY = Run("blocksworld:3", traces=300, test_traces=100, max_steps=500)
 DECODER = replace(TINY, network="sb", suffix="all", max_steps=20)
@@ -316,7 +318,7 @@ def test_accuracy_is_told_by_the_number_of_actions(monkeypatch: pytest.MonkeyPat
     lengths = (0, 1, 10, 11, 20, 21)
     traces = Dataset.of([Trace(("a",) * n, tuple(i % 2 == 0 for i in range(n))) for n in lengths])
     right = np.array([True, True, False, True, False, False])
-    monkeypatch.setattr("trace2strips.networks.decoder.right_traces", lambda *_: right)
+    monkeypatch.setattr("trace2strips.learners.decoder.network.right_traces", lambda *_: right)
     monkeypatch.setattr(LearnedModel, "decoder", lambda _: None)
     learned = LearnedModel(WorldModel(StripsModel((), ()), traces.vocabulary), {}, LearnSettings("sb"))
     assert against_length(learned, traces) == {"accuracy_by_length": [[10, 2 / 3, 3], [20, 0.5, 2], [30, 0.0, 1]]}

@@ -16,23 +16,14 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 from strategies import ANY_NAME
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import FileError, TraceError
-from trace2strips.strips import StripsAction, StripsModel
-from trace2strips.traces import (
-    Dataset,
-    SampleSettings,
-    Trace,
-    Vocabulary,
-    compare_with,
-    describe,
-    find_contradictions,
-    read_traces,
-    sample,
-    write_traces,
-)
+from trace2strips.model.strips import StripsAction, StripsModel
+from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.traces import Dataset, Trace, compare_with, describe, find_contradictions, read_traces, write_traces
 from trace2strips.traces.checking import hash_histories, list_histories
 from trace2strips.traces.formats import SCHEMA, parse_json
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 NAME = ANY_NAME | st.sampled_from([" a", "a\r", "\ufeffa", "a%0D", "%41", "\0", "\x1b[1m", "a\u2028"])
 

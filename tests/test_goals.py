@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import models
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import ModelError
-from trace2strips.goals import Goal, applicability, goal_of, pose, state_after
-from trace2strips.strips import StripsAction, StripsModel, final_state, walk
+from trace2strips.model.goals import Goal, applicability, goal_of, pose, state_after
+from trace2strips.model.strips import StripsAction, StripsModel, final_state, walk
+from trace2strips.worlds import get_domain
 
 DOOR = StripsModel(
     ("open", "!odd", "locked"),

@@ -26,10 +26,10 @@ from trace2strips.brasp import (
     strips_program,
 )
 from trace2strips.brasp.evaluation import pad
+from trace2strips.brasp.hard_attention import FeedForward, Gate, HardAttention, Literal, compile_program
+from trace2strips.brasp.hard_attention import Head as AttentionHead
 from trace2strips.errors import BraspError
-from trace2strips.networks.hard_attention import FeedForward, Gate, HardAttention, Literal, compile_program
-from trace2strips.networks.hard_attention import Head as AttentionHead
-from trace2strips.strips import is_negative
+from trace2strips.model.strips import is_negative
 
 
 def assert_same(program: Program, strings: list[tuple[str, ...]]) -> int:

@@ -11,7 +11,7 @@ from strategies import ANY_NAME, models
 
 from trace2strips.brasp import EXAMPLES, SIMPLE, SIMPLE_TRACES, parse_program
 from trace2strips.errors import BraspError, ModelError
-from trace2strips.networks.illustration import (
+from trace2strips.learners.transformer.illustration import (
     LONGEST,
     HeadView,
     Illustration,
@@ -20,7 +20,7 @@ from trace2strips.networks.illustration import (
     illustrate_program,
     print_illustration,
 )
-from trace2strips.strips import StripsModel
+from trace2strips.model.strips import StripsModel
 
 # Every row i: the scores Q(i)·K(j) of j = 0 … i−1 with * at the chosen one, then V at the chosen position, then y(i).
 # In row 0 nothing can be chosen; the paper prints a V there, by no rule (0, 0, 1 for τ⁺ and 1, 0, 0 for τ⁻).
@@ -234,7 +234,7 @@ def test_any_name_is_shown_and_none_is_taken_for_markup(model: StripsModel) -> N
 
 
 def test_markup_in_names_is_escaped() -> None:
-    from trace2strips.strips import StripsAction
+    from trace2strips.model.strips import StripsAction
 
     name = "<script>alert(1)</script>"
     model = StripsModel(

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trace2strips.completion import Completion, Heads, untouched
-from trace2strips.domains import get_domain
-from trace2strips.histories import ADD, DELETE, NONE, UNSTARTED, deciders, is_false
-from trace2strips.latches import Latch, Latches, hitting_set
-from trace2strips.learning import LearnSettings, lay_out, learn
-from trace2strips.networks.strips_transformer import SHARED, Layout
-from trace2strips.traces import Dataset, SampleSettings, Trace, sample
+from trace2strips.learners.completion.completion import Completion, Heads, untouched
+from trace2strips.learners.completion.histories import ADD, DELETE, NONE, UNSTARTED, deciders, is_false
+from trace2strips.learners.completion.several_atoms import Latch, Latches, hitting_set
+from trace2strips.learners.learning import LearnSettings, lay_out, learn
+from trace2strips.learners.transformer.strips_transformer import SHARED, Layout
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 
 def completion_of(domain: str, init: str, traces: int) -> Completion:

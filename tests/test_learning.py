@@ -15,10 +15,9 @@ from safetensors.numpy import load_file
 from tensorboardX.proto.event_pb2 import Event
 
 from test_cli import refused
-from trace2strips.domains import get_domain
 from trace2strips.errors import TraceError, UserError
-from trace2strips.extraction import count_parts
-from trace2strips.learning import (
+from trace2strips.learners.extraction import count_parts
+from trace2strips.learners.learning import (
     LearnedModel,
     LearnSettings,
     learn,
@@ -29,7 +28,9 @@ from trace2strips.learning import (
     world_to_json,
 )
 from trace2strips.pddl import read_model
-from trace2strips.traces import Dataset, SampleSettings, Trace, sample, write_traces
+from trace2strips.traces import Dataset, Trace, write_traces
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 
 def data(name: str, traces: int = 4000, init: str = "atoms", length: int = 25) -> tuple[Dataset, Dataset]:

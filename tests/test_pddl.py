@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import ANY_NAME, models
 
-from trace2strips.domains import BENCHMARKS, get_domain
 from trace2strips.errors import PddlError
+from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
 from trace2strips.pddl import (
     PLAIN_NAME,
     RESERVED,
@@ -35,7 +35,7 @@ from trace2strips.pddl import (
     read_domain,
     unambiguous_names,
 )
-from trace2strips.strips import StripsAction, StripsModel, StripsProblem
+from trace2strips.worlds import BENCHMARKS, get_domain
 
 DOMAIN = """
 ; a small domain with everything that is supported

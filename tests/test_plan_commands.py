@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from trace2strips.domains import get_domain
-from trace2strips.learning import LearnSettings, learn, open_run, save_run
+from trace2strips.learners.learning import LearnSettings, learn, open_run, save_run
 from trace2strips.pddl import format_model, format_model_problem, format_problem
-from trace2strips.traces import Dataset, SampleSettings, Trace, sample, write_traces
+from trace2strips.traces import Dataset, Trace, write_traces
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 DOMAIN = get_domain("blocksworld:3")
 TABLE = "ontable_b1 ontable_b2 ontable_b3 clear_b1 clear_b2 clear_b3 handempty"

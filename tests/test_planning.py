@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import ANY_NAME, models
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import PlannerError
+from trace2strips.model.strips import State, StripsAction, StripsModel, StripsProblem
 from trace2strips.pddl import encode_name, format_model, format_model_problem
-from trace2strips.planners import Planner
-from trace2strips.planning import PLANNERS, Limits, Planning, Status, solve
-from trace2strips.strips import State, StripsAction, StripsModel, StripsProblem
+from trace2strips.planning.planners import Planner
+from trace2strips.planning.plans import PLANNERS, Limits, Planning, Status, solve
+from trace2strips.worlds import get_domain
 
 SEARCHES = [(name, optimal) for name in PLANNERS for optimal in (False, True)]
 
@@ -305,7 +305,7 @@ def test_an_exception_is_a_crash_with_a_message(register: Callable[[str, str], N
 def test_a_planner_that_keeps_no_limit_is_stopped_from_outside(
     register: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trace2strips.planning.GRACE", 0.1)
+    monkeypatch.setattr("trace2strips.planning.plans.GRACE", 0.1)
     register("hangs", "time.sleep(600 if 1 in goal else 0)")
     with Planning("hangs", limits=Limits(seconds=0.2)) as planning:
         first, second, third = planning.solve_all([HOLDS, OPEN, HOLDS])

@@ -6,12 +6,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import TraceError
-from trace2strips.networks.decoder import Decoder
-from trace2strips.networks.decoder_settings import VARIANTS, DecoderSettings
-from trace2strips.probing import Counts, count, extract_by_probing, probe, probe_slowly, with_actions, world_of
-from trace2strips.traces import Dataset, SampleSettings, Trace, Vocabulary, sample
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.probing import (
+    Counts,
+    count,
+    extract_by_probing,
+    probe,
+    probe_slowly,
+    with_actions,
+    world_of,
+)
+from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings
+from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 
 def make(variant: str, dataset: Dataset, seed: int) -> Decoder:

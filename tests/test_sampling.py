@@ -15,10 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import models
 
-from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
 from trace2strips.errors import DomainError
-from trace2strips.pddl import format_domain, format_problem
-from trace2strips.strips import (
+from trace2strips.model.strips import (
     StripsModel,
     StripsProblem,
     final_state,
@@ -29,8 +27,11 @@ from trace2strips.strips import (
     unpack,
     walk,
 )
-from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, Vocabulary, sample
-from trace2strips.traces.sampling import chunk_size, splitmix, walk_many, walk_slowly
+from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.pddl import format_domain, format_problem
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import BENCHMARKS, Domain, domain_from_files, get_domain
+from trace2strips.worlds.sampling import SampleSettings, chunk_size, sample, splitmix, walk_many, walk_slowly
 
 
 @settings(max_examples=60)

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.networks.softmax_attention import attend_softmax
-from trace2strips.networks.stick_breaking import (
+from trace2strips.learners.decoder.softmax import attend_softmax
+from trace2strips.learners.decoder.stick_breaking import (
     Packing,
     attend,
     attend_padded,

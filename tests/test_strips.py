@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import models, models_and_traces
 
 from trace2strips.errors import ModelError
-from trace2strips.strips import (
+from trace2strips.model.strips import (
     StripsAction,
     StripsModel,
     StripsProblem,

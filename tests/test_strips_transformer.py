@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import models
 
-from trace2strips.domains import get_domain
-from trace2strips.networks.optimisation import Parameters, radam_step, rectification
-from trace2strips.networks.strips_module import StripsTransformer, break_stick, pad
-from trace2strips.networks.strips_module import focal_loss as torch_focal_loss
-from trace2strips.networks.strips_transformer import (
+from trace2strips.learners.transformer.module import StripsTransformer, break_stick, pad
+from trace2strips.learners.transformer.module import focal_loss as torch_focal_loss
+from trace2strips.learners.transformer.optimiser import Parameters, radam_step, rectification
+from trace2strips.learners.transformer.strips_transformer import (
     SHARED,
     Gradient,
     Layout,
@@ -27,8 +26,11 @@ from trace2strips.networks.strips_transformer import (
     trace_accuracy,
     wrong_traces,
 )
-from trace2strips.strips import StripsAction, StripsModel, label
-from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, Vocabulary, sample
+from trace2strips.model.strips import StripsAction, StripsModel, label
+from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 REFERENCES = {"factored": factored_reference, "attention": attention_reference}
 

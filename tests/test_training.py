@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import FileError
-from trace2strips.networks.strips_transformer import Layout, NetworkSettings, StripsNetwork
-from trace2strips.traces import Dataset, SampleSettings, Trace, sample
-from trace2strips.training import BLOCK, Report, TrainingSettings, draw_batches, train
+from trace2strips.learners.training import BLOCK, Report, TrainingSettings, draw_batches, train
+from trace2strips.learners.transformer.strips_transformer import Layout, NetworkSettings, StripsNetwork
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 NOTHING = Dataset.of([Trace(("a",), (True,))])
 

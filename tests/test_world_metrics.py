@@ -15,12 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trace2strips.domains import get_domain
 from trace2strips.errors import ModelError, TraceError, UserError
-from trace2strips.learning import learn
-from trace2strips.strips import StripsAction, StripsModel, final_state, label, label_tokens
-from trace2strips.traces import Dataset, Kind, SampleSettings, Trace, Vocabulary, sample
-from trace2strips.world_metrics import (
+from trace2strips.judging.world_metrics import (
     LabellingPredictor,
     ModelPredictor,
     Pool,
@@ -31,6 +27,12 @@ from trace2strips.world_metrics import (
     count_in_models,
     measure_world,
 )
+from trace2strips.learners.learning import learn
+from trace2strips.model.strips import StripsAction, StripsModel, final_state, label, label_tokens
+from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 SMALL = WorldSettings(histories=200, pairs=100, pool=3_000)
 BLOCKS = get_domain("blocksworld:3")

@@ -20,16 +20,17 @@ from rich.text import Text
 from trace2strips import __version__
 from trace2strips.commands.brasp import brasp
 from trace2strips.commands.compare import compare
+from trace2strips.commands.demo import outcome_table, run_demo
 from trace2strips.commands.plan import MemoryOption, PlannerOption, SecondsOption, StatesOption, plan
 from trace2strips.commands.report import report
 from trace2strips.commands.reproduce import reproduce
 from trace2strips.commands.terminal import ForceOption, JsonOption, QuietOption, listing, plain_console, progress_bar
-from trace2strips.demo import outcome_table, run_demo
-from trace2strips.domains import BENCHMARKS, Domain, domain_from_files, get_domain
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable
-from trace2strips.evaluation import evaluate_planning, need_unseen
 from trace2strips.files import check_writable, writing_text
-from trace2strips.learning import (
+from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen
+from trace2strips.judging.sources import open_source
+from trace2strips.judging.world_metrics import measure_learned
+from trace2strips.learners.learning import (
     NETWORKS,
     LearnSettings,
     RunLog,
@@ -40,27 +41,19 @@ from trace2strips.learning import (
     open_run,
     save_run,
 )
-from trace2strips.learning import learn as learn_model
+from trace2strips.learners.learning import learn as learn_model
+from trace2strips.learners.training import Report
+from trace2strips.model.strips import StripsModel
+from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.pddl import format_model, format_model_problem, with_file
-from trace2strips.planning import Limits, get_planner
-from trace2strips.sources import open_source
-from trace2strips.strips import StripsModel
-from trace2strips.traces import (
-    Dataset,
-    SampleSettings,
-    Vocabulary,
-    compare_with,
-    describe,
-    find_contradictions,
-    unknown_starts,
-    write_traces,
-)
+from trace2strips.planning.plans import Limits, get_planner
+from trace2strips.traces import Dataset, compare_with, describe, find_contradictions, unknown_starts, write_traces
 from trace2strips.traces import read_traces as read_trace_file
-from trace2strips.traces import sample as sample_traces
 from trace2strips.traces.checking import Contradiction
 from trace2strips.traces.formats import format_of
-from trace2strips.training import Report
-from trace2strips.world_metrics import measure_learned
+from trace2strips.worlds import BENCHMARKS, Domain, domain_from_files, get_domain
+from trace2strips.worlds.sampling import SampleSettings
+from trace2strips.worlds.sampling import sample as sample_traces
 
 app = typer.Typer(
     help="Learn STRIPS world models from sequences of actions that worked or did not.",

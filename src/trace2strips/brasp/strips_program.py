@@ -28,7 +28,7 @@ from trace2strips.brasp.language import (
     disjunction,
     initial_vector,
 )
-from trace2strips.strips import StripsAction, StripsModel
+from trace2strips.model.strips import StripsAction, StripsModel
 
 SIMPLE = StripsModel(
     ("p", "q", "r"),

@@ -22,11 +22,16 @@ from trace2strips.brasp import (
 from trace2strips.commands.terminal import ForceOption, JsonOption, plain_console
 from trace2strips.errors import BraspError, TraceError
 from trace2strips.files import check_writable, writing_text
-from trace2strips.learning import LearnedModel
-from trace2strips.networks.illustration import format_html, illustrate_model, illustrate_program, print_illustration
+from trace2strips.judging.sources import open_source
+from trace2strips.learners.learning import LearnedModel
+from trace2strips.learners.transformer.illustration import (
+    format_html,
+    illustrate_model,
+    illustrate_program,
+    print_illustration,
+)
+from trace2strips.model.strips import StripsModel
 from trace2strips.pddl import with_file
-from trace2strips.sources import open_source
-from trace2strips.strips import StripsModel
 from trace2strips.traces import Dataset
 from trace2strips.traces import read_traces as read_trace_file
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from trace2strips.commands.terminal import JsonOption, listing
-from trace2strips.domains import get_domain
-from trace2strips.equivalence import (
+from trace2strips.errors import UserError, printable
+from trace2strips.judging.equivalence import (
     EXHAUSTED,
     INVARIANTS,
     MAX_PAIRS,
@@ -21,9 +21,9 @@ from trace2strips.equivalence import (
     told_starts,
     with_final_values,
 )
-from trace2strips.equivalence import compare as compare_models
-from trace2strips.errors import UserError, printable
-from trace2strips.sources import Source, open_source
+from trace2strips.judging.equivalence import compare as compare_models
+from trace2strips.judging.sources import Source, open_source
+from trace2strips.worlds import get_domain
 
 
 def compare(

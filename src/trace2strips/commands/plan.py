@@ -15,12 +15,12 @@ import typer
 from trace2strips.commands.terminal import ForceOption, JsonOption
 from trace2strips.errors import UserError, printable
 from trace2strips.files import check_writable, writing_text
-from trace2strips.goals import applicability, goal_of, pose, state_after
+from trace2strips.judging.sources import Source, initial_state, open_source, read_source_problem
+from trace2strips.model.goals import applicability, goal_of, pose, state_after
+from trace2strips.model.strips import StripsProblem
 from trace2strips.pddl import encode_name
-from trace2strips.planners import PLANNERS, Status
-from trace2strips.planning import Limits, get_planner, solve
-from trace2strips.sources import Source, initial_state, open_source, read_source_problem
-from trace2strips.strips import StripsProblem
+from trace2strips.planning.planners import PLANNERS, Status
+from trace2strips.planning.plans import Limits, get_planner, solve
 
 PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]
 StatesOption = Annotated[int, typer.Option(help="Give up after so many generated states.")]

@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from trace2strips.commands.terminal import QuietOption, plain_console
-from trace2strips.domains import get_domain
 from trace2strips.errors import UserError, shorten, suggest
 from trace2strips.experiments.cluster import CPUS, RayExecutor
 from trace2strips.experiments.datasets import DatasetCache
@@ -26,8 +25,9 @@ from trace2strips.experiments.local import LocalExecutor
 from trace2strips.experiments.results import Row, read_results
 from trace2strips.experiments.runs import ENCODINGS, EXPERIMENTS, Run, arranged, planned
 from trace2strips.files import check_writable
-from trace2strips.learning import NETWORKS, need_torch
-from trace2strips.training import Report
+from trace2strips.learners.learning import NETWORKS, need_torch
+from trace2strips.learners.training import Report
+from trace2strips.worlds import get_domain
 
 
 def reproduce(

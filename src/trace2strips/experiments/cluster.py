@@ -33,7 +33,7 @@ from trace2strips.experiments.local import LOG, LocalExecutor
 from trace2strips.experiments.performing import read_figures
 from trace2strips.experiments.results import Row
 from trace2strips.experiments.runs import Run
-from trace2strips.training import Report
+from trace2strips.learners.training import Report
 
 CPUS = 2
 MEMORY = 4 * 2**30  # bytes; the longest traces (maze-7x7) took the STRIPS Transformer 1.6 GiB

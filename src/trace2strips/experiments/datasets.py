@@ -19,13 +19,13 @@ from functools import cache
 from pathlib import Path
 
 import trace2strips
-from trace2strips.domains import Domain
 from trace2strips.errors import FileError, TraceError
 from trace2strips.experiments.performing import curve_set, has_curve
 from trace2strips.experiments.runs import Run
 from trace2strips.files import locked, writing_text
-from trace2strips.traces import Dataset, SampleSettings, sample
-from trace2strips.traces.sampling import fingerprint
+from trace2strips.traces import Dataset
+from trace2strips.worlds import Domain
+from trace2strips.worlds.sampling import SampleSettings, fingerprint, sample
 
 ENDING = ".t2s"
 CHECKSUM = ".sha256"
@@ -115,6 +115,6 @@ def sampling_code() -> str:
     """A hash of the code that draws initial states and walks, so that a changed sampler makes new datasets."""
     package = Path(trace2strips.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(path for part in ("domains", "traces") for path in (package / part).glob("*.py")):
+    for path in sorted(path for part in ("model", "traces", "worlds") for path in (package / part).glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()

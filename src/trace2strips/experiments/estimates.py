@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from statistics import mean
 
-from trace2strips.domains import get_domain
 from trace2strips.experiments.datasets import samples
 from trace2strips.experiments.results import Row
 from trace2strips.experiments.runs import Run
-from trace2strips.learning import steps_for
-from trace2strips.traces import SampleSettings, sample
+from trace2strips.learners.learning import steps_for
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.results import Row, append_result, read_results
 from trace2strips.experiments.runs import Run
-from trace2strips.training import Report
+from trace2strips.learners.training import Report
 
 
 @dataclass(frozen=True)

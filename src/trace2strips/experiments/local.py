@@ -21,7 +21,7 @@ from trace2strips.experiments.execution import Failure, Tell
 from trace2strips.experiments.performing import read_figures
 from trace2strips.experiments.results import Row
 from trace2strips.experiments.runs import Run
-from trace2strips.training import Report
+from trace2strips.learners.training import Report
 
 LOG = "output.log"  # what the process of a run printed: warnings, and why it failed
 

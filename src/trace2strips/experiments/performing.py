@@ -21,12 +21,12 @@ import numba
 import numpy as np
 
 from trace2strips import __version__
-from trace2strips.domains import Domain, get_domain
-from trace2strips.equivalence import compare, find_starts, with_final_values
-from trace2strips.evaluation import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.experiments.runs import LARGE, Run
-from trace2strips.extraction import WorldModel, count_parts
-from trace2strips.learning import (
+from trace2strips.judging.equivalence import compare, find_starts, with_final_values
+from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen, unseen_actions
+from trace2strips.judging.sources import Source
+from trace2strips.learners.extraction import WorldModel, count_parts
+from trace2strips.learners.learning import (
     LearnedModel,
     RunLog,
     Watcher,
@@ -39,10 +39,12 @@ from trace2strips.learning import (
     save_run,
     write_json,
 )
-from trace2strips.sources import Source
-from trace2strips.strips import StripsModel
-from trace2strips.traces import Dataset, Kind, SampleSettings, sample
-from trace2strips.training import Report
+from trace2strips.learners.training import Report
+from trace2strips.model.strips import StripsModel
+from trace2strips.model.vocabulary import Kind
+from trace2strips.traces import Dataset
+from trace2strips.worlds import Domain, get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 PROBLEMS = 100
 PROBED_LONG = 40_000  # actions of the test traces from which M_L is extracted
@@ -207,7 +209,7 @@ def differences(domain: Domain, world: WorldModel) -> dict[str, int]:
 
 def against_length(learned: LearnedModel, traces: Dataset) -> dict[str, Any]:
     """Accuracy of the network by the number of actions, in bins: [[longest in the bin, share right, traces], …]."""
-    from trace2strips.networks.decoder import right_traces
+    from trace2strips.learners.decoder.network import right_traces
 
     right = right_traces(learned.decoder(), traces)
     bins = np.maximum(0, np.diff(traces.actions_before()) - 1) // BIN
@@ -220,7 +222,7 @@ def against_length(learned: LearnedModel, traces: Dataset) -> dict[str, Any]:
 
 def from_long_traces(learned: LearnedModel, domain: Domain, test: Dataset, encoding: str) -> dict[str, Any]:
     """M_L: the model extracted from test traces, how it plans and how it differs from the hidden one."""
-    from trace2strips.probing import extract_by_probing, with_actions
+    from trace2strips.learners.decoder.probing import extract_by_probing, with_actions
 
     traces = with_actions(test, PROBED_LONG)
     probed = extract_by_probing(learned.decoder(), test, traces)

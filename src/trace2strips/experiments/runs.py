@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from trace2strips.domains import BENCHMARKS
-from trace2strips.learning import LearnSettings
-from trace2strips.traces import SampleSettings
+from trace2strips.learners.learning import LearnSettings
+from trace2strips.worlds import BENCHMARKS
+from trace2strips.worlds.sampling import SampleSettings
 
 LARGE = ("blocksworld-8b", "ferry-8c", "npuzzle-8t", "maze-7x7", "logistics-5c")
 ENCODINGS = ("atoms", "states:50", "states:100")

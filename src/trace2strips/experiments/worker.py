@@ -21,8 +21,8 @@ from trace2strips.errors import FileError, UserError
 from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.performing import perform
 from trace2strips.experiments.runs import Run
-from trace2strips.planners.parenthood import die_with_parent
-from trace2strips.training import Report
+from trace2strips.learners.training import Report
+from trace2strips.processes import die_with_parent
 
 PATIENCE = 3  # seconds: the process before may have been killed just now
 

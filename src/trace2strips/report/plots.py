@@ -23,8 +23,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from trace2strips.domains import BENCHMARKS
 from trace2strips.report.rows import NETWORKS, Line, Results
+from trace2strips.worlds import BENCHMARKS
 
 INK = "#010203"  # becomes the colour of the page's text
 COLOURS = {"strips": "#d55e00", "sb": "#0072b2", "sinusoidal": "#009e73", "rope": "#cc79a7", "paper": "#7f7f7f"}

@@ -16,10 +16,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NoReturn
 
-from trace2strips.domains import BENCHMARKS
 from trace2strips.errors import FileError, UserError, suggest
 from trace2strips.experiments import EXPERIMENTS, Run
 from trace2strips.files import read_lines, read_text
+from trace2strips.worlds import BENCHMARKS
 
 NETWORKS = {"strips": "STRIPS", "sb": "SB", "sinusoidal": "Sinusoidal", "rope": "RoPE"}
 ENCODINGS = {"atoms": "atoms", "states:1": "1 state", "states:50": "50 states", "states:100": "100 states"}

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from trace2strips.domains import BENCHMARKS
 from trace2strips.experiments import EXPERIMENTS, Run
 from trace2strips.report.rows import NETWORKS, Line, Results, Row, encoding_name, settings_of, value_of
 from trace2strips.report.tables import (
@@ -30,6 +29,7 @@ from trace2strips.report.tables import (
     with_best,
     words,
 )
+from trace2strips.worlds import BENCHMARKS
 
 BARRED = {  # what is compared with a bar, by experiment
     "main": ("train", "test", "plan"),

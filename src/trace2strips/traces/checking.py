@@ -9,9 +9,9 @@ from jaxtyping import Bool, Int
 
 from trace2strips.compilation import compiled
 from trace2strips.errors import TraceError, suggest
-from trace2strips.strips import StripsModel, label_tokens
+from trace2strips.model.strips import StripsModel, label_tokens
+from trace2strips.model.vocabulary import Kind
 from trace2strips.traces.dataset import Dataset
-from trace2strips.traces.vocabulary import Kind
 
 
 @dataclass(frozen=True)

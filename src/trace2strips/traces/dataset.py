@@ -14,8 +14,8 @@ from safetensors.numpy import save
 
 from trace2strips.errors import TraceError
 from trace2strips.files import check_readable, reading, writing
-from trace2strips.strips import Atom, State
-from trace2strips.traces.vocabulary import Kind, Vocabulary
+from trace2strips.model.strips import Atom, State
+from trace2strips.model.vocabulary import Kind, Vocabulary
 
 FORMAT = "trace2strips-dataset-1"
 START = "start"  # the initial state of traces that do not tell theirs

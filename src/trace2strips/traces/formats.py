@@ -18,8 +18,8 @@ from urllib.parse import unquote
 
 from trace2strips.errors import TraceError, shorten, suggest
 from trace2strips.files import read_lines, reading, unpacked, writing_text
+from trace2strips.model.vocabulary import SURROGATE, Vocabulary
 from trace2strips.traces.dataset import Dataset, Trace, vocabulary_of
-from trace2strips.traces.vocabulary import SURROGATE, Vocabulary
 
 MAX_ACTIONS = 100_000  # in one trace; more means that the line breaks between traces are missing
 

@@ -1,0 +1,1 @@
+"""Learners: traces in, models out."""

@@ -1,0 +1,1 @@
+"""Completion: exact effects, preconditions and atoms from the labels."""

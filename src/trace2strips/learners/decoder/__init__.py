@@ -1,0 +1,1 @@
+"""Decoders: the Stick-Breaking Transformer and the two baselines."""

@@ -1,0 +1,268 @@
+"""A decoder with its optimiser on one training set: what `training.train` drives.
+
+Loss: the focal loss of each scored position (actions and `test-p`), mean over a trace, mean over the traces,
+
+    ℓ(y, z) = −α z (1−y)^γ log y − (1−α)(1−z) y^γ log(1−y)
+
+Nobody attends to a `test-p`, and there is one for every atom: they teach most at the beginning, cost most of the time,
+and are soon right. So after the first fifth of training a step looks at a random share of them only, each weighted by
+the inverse of the share: on average the same loss.
+
+Each trace is read with some heads *silent*, by chance, until SILENT_UNTIL of training. A head that knows all moves that
+touch an atom, and a committee of heads that know some of them each, say the same of short traces, but not of long ones,
+where a later move of one member's has to undo an earlier one of another's. With silent heads the committee pays: it is
+wrong whenever one of its members is missing, the single head and its copies only when all are.
+
+Two more things begin when the network is *ripe*: when a glance, one of GLANCES in a training and after its first fifth,
+finds half of the training traces right.
+
+A refusal for one reason alone (all that an action needs is there but one atom) is rare for each single action. So a
+part of each batch are *hard* traces: those of the training set where y of some action is farthest from the truth; the
+network looks for them every LOOK_EVERY steps.
+
+A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
+to take only most of it where it should take all; on longer traces this adds up. So the scores z of a chunk are shifted,
+all by one random number, more and more: a head must keep away from both mistakes. Raising all scores by log c does to
+small shares what c copies of every key would do, so the longest trace becomes one of `horizon` keys. Softmax would not
+see a shift.
+
+The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
+and Schulz's iteration with PyTorch's coefficients, but in float32); everything else goes by Adam.
+
+A batch is cut into CHUNKS parts, whatever the number of threads, and their gradients are added in order, so a step has
+the same bits on any machine with the same libraries. Parameters are views into one flat vector, which the optimiser
+updates as a whole. Needs the extra `networks`. May import up to `traces`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from math import ceil, log, sqrt
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+from torch.nn import functional
+
+from trace2strips.learners.decoder.network import Decoder, in_threads, make_batch, probabilities, right_traces
+from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
+from trace2strips.learners.decoder.stick_breaking import places_of
+from trace2strips.learners.transformer.optimiser import BETA1, BETA2, EPSILON, rectification
+from trace2strips.model.vocabulary import Kind
+from trace2strips.traces import Dataset
+
+CHUNKS = 2
+ALL_TESTED = 0.2  # of training
+GLANCES, GLANCE, RIPE = 16, 2000, 0.5  # glances in a training, traces in each, share of them that must be right
+SILENT_UNTIL = 0.7  # of training
+WIDENING = 0.4  # of training: from ripe until the shift is as wide as it gets
+LOOK_EVERY, LOOK = 1000, 6_000_000  # steps, and positions that are looked at
+HARDEST = 0.03  # of the traces
+QUINTIC = (3.4445, -4.7750, 2.0315)  # a σ + b σ³ + c σ⁵ takes every σ in (0, 1] near 1 within five rounds
+ROUNDS = 5
+
+
+def focal_loss(
+    logits: Float[Tensor, " queries"], refused: Bool[Tensor, " queries"], weights: Float[Tensor, " queries"],
+    alpha: float, gamma: float,
+) -> Float[Tensor, ""]:  # fmt: skip
+    """Weighted sum of ℓ(σ(logit), z). With s the logit of the right answer, ℓ = −α_z σ(−s)^γ log σ(s)."""
+    right = torch.where(refused, logits, -logits)
+    balance = torch.where(refused, alpha, 1 - alpha) * weights
+    return -(balance * torch.sigmoid(-right) ** gamma * functional.logsigmoid(right)).sum()
+
+
+def orthogonal(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows columns"]:
+    """U Vᵀ of the singular value decomposition U Σ Vᵀ, nearly: the singular values come out between 0.7 and 1.2."""
+    a, b, c = QUINTIC
+    x = matrix / (matrix.norm() + 1e-7)
+    if wide := x.shape[0] < x.shape[1]:
+        x = x.T
+    for _ in range(ROUNDS):
+        square = x.T @ x
+        x = a * x + x @ (b * square + c * square @ square)
+    return x.T if wide else x
+
+
+class DecoderNetwork:
+    """Decoder, moments of its gradient, number of steps taken, when it was ripe (0: not yet), hard traces since."""
+
+    def __init__(
+        self, dataset: Dataset, decoder: DecoderSettings, settings: OptimiserSettings, steps: int, seed: int
+    ) -> None:
+        self.dataset, self.settings, self.planned, self.seed = dataset, settings, steps, seed
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.decoder = Decoder(len(dataset.vocabulary), decoder)
+        self.parameters = list(self.decoder.parameters())
+        self.flat = torch.cat([p.detach().flatten() for p in self.parameters])
+        ends = np.cumsum([p.numel() for p in self.parameters]).tolist()
+        self.matrices: list[tuple[slice, torch.Size]] = []  # where Muon's stand in the flat vector
+        for (name, p), end in zip(self.decoder.named_parameters(), ends, strict=True):
+            where = slice(end - p.numel(), end)
+            p.data = self.flat[where].view_as(p)
+            if settings.muon and p.ndim == 2 and name.startswith("blocks."):
+                self.matrices.append((where, p.shape))
+        self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
+        self.hard = np.empty(0, dtype=np.int64)
+        self.steps, self.ripe = 0, 0
+
+    def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
+        def part(chunk: tuple[Int64[np.ndarray, " chunk"], np.random.Generator]) -> tuple[float, Tensor]:
+            return self.loss_and_gradient(chunk[0], len(chosen), chunk[1])
+
+        torch.set_num_threads(1)
+        self.look()
+        chosen = self.harden(chosen)
+        loss, gradient = 0.0, torch.zeros_like(self.flat)
+        streams = np.random.default_rng([self.seed, 4, self.steps]).spawn(CHUNKS)
+        chunks = list(zip(np.array_split(chosen, CHUNKS), streams, strict=True))
+        for part_loss, part_gradient in in_threads(part, chunks):
+            loss += part_loss
+            gradient += part_gradient
+        self.update(gradient)
+        return loss
+
+    def loss_and_gradient(
+        self, chosen: Int64[np.ndarray, " chunk"], traces: int, rng: np.random.Generator
+    ) -> tuple[float, Tensor]:
+        """The share of these traces in the mean over `traces`."""
+        data, share = self.dataset, 1.0 if self.progress < ALL_TESTED else self.settings.tested
+        lengths = data.offsets[chosen + 1] - data.offsets[chosen]
+        where = places_of(data.offsets, chosen)
+        kinds = data.vocabulary.kinds[data.tokens[where]]
+        tests, scored = kinds == Kind.TEST_ATOM, kinds >= Kind.ACTION
+        kept = ~tests | (rng.random(len(where)) < share)
+        total = np.append(0, np.cumsum(scored))[np.append(0, np.cumsum(lengths))]
+        each = 1.0 / (traces * np.maximum(1, np.diff(total)))
+        weights = np.repeat(each, lengths) * scored / np.where(tests, share, 1.0)
+        batch = make_batch(data, chosen, kept=kept, shift=self.shift(rng))
+        refused = torch.from_numpy(data.inapplicable[where[kept]])
+        weight = torch.from_numpy(weights[kept].astype(np.float32))
+        logits = self.decoder(batch, self.heard(rng, np.diff(batch.packing.query_offsets)))
+        loss = focal_loss(logits, refused, weight, self.settings.alpha, self.settings.gamma)
+        gradients = torch.autograd.grad(loss, self.parameters)
+        return float(loss.detach()), torch.cat([g.flatten() for g in gradients])
+
+    def heard(
+        self, rng: np.random.Generator, queries: Int64[np.ndarray, " traces"]
+    ) -> Float[Tensor, "layers queries heads"] | None:
+        """0 where a head is silent, in all of a trace; else what keeps the mean."""
+        size = self.decoder.settings
+        if not size.silent or self.progress >= SILENT_UNTIL:
+            return None
+        speaks = rng.random((size.layers, len(queries), size.heads)) >= size.silent
+        return torch.from_numpy(np.repeat(speaks.astype(np.float32) / (1 - size.silent), queries, axis=1))
+
+    @property
+    def progress(self) -> float:
+        return self.steps / max(1, self.planned)
+
+    def shift(self, rng: np.random.Generator) -> float:
+        """What is added to the scores of a chunk."""
+        if not self.ripe or self.decoder.settings.variant != "sb":
+            return 0.0
+        width = min(1.0, (self.steps - self.ripe) / (WIDENING * self.planned))
+        return float(rng.uniform(-width * self.settings.lowered, width * self.raised))
+
+    @cached_property
+    def raised(self) -> float:
+        """log(`horizon` / keys of the trace that has most of them)."""
+        data = self.actions_only
+        keys = np.diff(np.append(0, np.cumsum(~data.inapplicable))[data.offsets])
+        return max(0.0, log(max(1, self.settings.horizon) / int(keys.max(initial=1))))
+
+    def look(self) -> None:
+        """Before a step: is the network ripe, and which traces are hard?"""
+        s = self.settings
+        if self.progress < ALL_TESTED or not (s.hard or s.lowered or s.horizon):
+            return
+        if not self.ripe and self.steps % max(1, self.planned // GLANCES) == 0:
+            self.ripe = self.steps if self.evaluate(self.dataset.first(GLANCE)) >= RIPE else 0
+        if self.ripe and s.hard and (self.steps - self.ripe) % LOOK_EVERY == 0:
+            self.hard = self.find_hard()
+
+    def harden(self, chosen: Int64[np.ndarray, " batch"]) -> Int64[np.ndarray, " batch"]:
+        """The same batch with hard traces in the place of some."""
+        if not len(self.hard):
+            return chosen
+        rng = np.random.default_rng([self.seed, 5, self.steps])
+        count = round(self.settings.hard * len(chosen))
+        return rng.permutation(np.append(chosen[count:], rng.choice(self.hard, count)))
+
+    def find_hard(self) -> Int64[np.ndarray, " hard"]:
+        """Of the traces looked at (all, if they have no more than LOOK positions), those where |y − z| of some action
+        is largest."""
+        data = self.actions_only
+        traces = np.random.default_rng([self.seed, 6, self.steps]).permutation(len(data))
+        traces = traces[np.cumsum(np.diff(data.offsets)[traces]) <= LOOK]
+        where = places_of(data.offsets, traces)
+        off = np.abs(probabilities(self.decoder, data, traces=traces) - data.inapplicable[where])
+        off *= data.vocabulary.kinds[data.tokens[where]] == Kind.ACTION
+        worst = np.zeros(len(data), dtype=np.float32)
+        np.maximum.at(worst, np.repeat(traces, np.diff(data.offsets)[traces]), off)
+        return np.argsort(-worst, kind="stable")[: ceil(HARDEST * len(traces))]
+
+    @cached_property
+    def actions_only(self) -> Dataset:
+        """The training set without final values, which no action depends on."""
+        data = self.dataset
+        kept = data.vocabulary.kinds[data.tokens] != Kind.TEST_ATOM
+        offsets = np.append(0, np.cumsum(kept))[data.offsets]
+        return replace(data, tokens=data.tokens[kept], inapplicable=data.inapplicable[kept], offsets=offsets)
+
+    def slowness(self) -> float:
+        """Of the step about to be taken (`steps` counts it already): warm-up and fall, from 0 to 1."""
+        s = self.settings
+        warm = min(1.0, self.steps / max(1, s.warmup))
+        return warm * ((1 - min(1.0, self.progress)) ** 2 if s.falling else 1.0)
+
+    @torch.no_grad()
+    def update(self, gradient: Float[Tensor, " parameters"]) -> None:
+        """m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², x ← (1 − rate·decay)·x − rate·m̂/(√v̂ + ε), RAdam rectified;
+        Muon's matrices: x ← (1 − rate·decay)·x − muon·√max(1, rows/columns)·UVᵀ of β₁m + (1−β₁)g."""
+        s = self.settings
+        self.steps += 1
+        if s.clip:
+            gradient *= min(1.0, s.clip / max(1e-12, float(gradient.norm())))
+        rate = s.rate * self.slowness()
+        self.flat *= 1 - rate * s.weight_decay
+        self.mean.lerp_(gradient, 1 - BETA1)
+        self.square.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
+        matrices = [(where, self.flat[where].clone()) for where, _ in self.matrices]
+        self.take_adam_step(rate / (1 - BETA1**self.steps))
+        for (where, before), (_, shape) in zip(matrices, self.matrices, strict=True):
+            ahead = torch.lerp(self.mean[where], gradient[where], 1 - BETA1)  # Nesterov's momentum
+            step = orthogonal(ahead.view(shape)).flatten()
+            size = s.muon * self.slowness() * sqrt(max(1.0, shape[0] / shape[1]))
+            self.flat[where] = before - size * step
+
+    def take_adam_step(self, rate: float) -> None:
+        if self.settings.optimiser == "radam":
+            rectify = rectification(self.steps)
+            if rectify == 0:  # the variance is not known yet
+                self.flat.add_(self.mean, alpha=-rate)
+                return
+            rate *= rectify
+        scale = self.square.sqrt().div_(sqrt(1 - BETA2**self.steps)).add_(EPSILON)
+        self.flat.addcdiv_(self.mean, scale, value=-rate)
+
+    def evaluate(self, dataset: Dataset) -> float:
+        """Trace accuracy of the rounded predictions, self-masked."""
+        return float(right_traces(self.decoder, dataset).mean()) if len(dataset) else 1.0
+
+    def save(self) -> dict[str, np.ndarray]:
+        arrays = {name: getattr(self, name).numpy() for name in ("flat", "mean", "square")}
+        return {"steps": np.array([self.steps, self.ripe]), "hard": self.hard, **arrays}
+
+    def load(self, arrays: dict[str, np.ndarray]) -> None:
+        self.steps, self.ripe = arrays["steps"].tolist()
+        self.hard = arrays["hard"]
+        for name in ("flat", "mean", "square"):
+            getattr(self, name).copy_(torch.from_numpy(arrays[name]))
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The parameters by name."""
+        return {name: p.detach().numpy().copy() for name, p in self.decoder.named_parameters()}

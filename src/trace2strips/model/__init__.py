@@ -1,0 +1,1 @@
+"""STRIPS models and the words that traces are written in."""

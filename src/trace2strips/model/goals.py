@@ -1,0 +1,83 @@
+"""What a user can ask of a model: reach these atoms, come to the state after this trace, make that action applicable.
+
+A goal may say that atoms be false. Planners want positive goals, so `pose` adds the complement of such an atom: `!p` is
+true exactly where p is false. May import up to `strips`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trace2strips.errors import ModelError
+from trace2strips.model.strips import Atom, State, StripsAction, StripsModel, StripsProblem, walk
+
+NOT = "!"  # written before an atom that is to be false
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Atoms that must be true and atoms that must be false."""
+
+    true: frozenset[Atom] = frozenset()
+    false: frozenset[Atom] = frozenset()
+
+    def __post_init__(self) -> None:
+        for atom in sorted(self.true & self.false):
+            raise ModelError(
+                f"the goal contradicts itself: {atom!r} is to be true and false", hint="drop one of the two"
+            )
+
+    def holds(self, state: State) -> bool:
+        return self.true <= state and not self.false & state
+
+    def __and__(self, other: Goal) -> Goal:
+        return Goal(self.true | other.true, self.false | other.false)
+
+
+def goal_of(model: StripsModel, words: Iterable[str]) -> Goal:
+    """From atoms by name; `!p` asks for p to be false. A name with a real `!` in front is taken as it is."""
+    words = list(words)
+    negative = [word for word in words if word.startswith(NOT) and word not in model.atom_index]
+    positive = [word for word in words if word not in negative]
+    return Goal(model.state(positive), model.state(word.removeprefix(NOT) for word in negative))
+
+
+def state_after(model: StripsModel, init: State, trace: Sequence[str]) -> Goal:
+    """Exactly the state that the trace leads to from `init`."""
+    state = init
+    for i, (before, applicable) in enumerate(walk(model, trace, init)):
+        if not applicable:
+            missing = min(model.action(trace[i]).pre - before)
+            raise ModelError(
+                f"action {i + 1} of the example, {trace[i]!r}, cannot be applied: {missing!r} is false there",
+                hint="an example must be a trace that works in the model",
+            )
+        state = model.action(trace[i]).progress(before)
+    return Goal(state, frozenset(model.atoms) - state)
+
+
+def applicability(model: StripsModel, name: str) -> Goal:
+    """A state in which the action can be applied."""
+    return Goal(model.action(name).pre)
+
+
+def pose(model: StripsModel, init: State, goal: Goal, name: str = "problem") -> StripsProblem:
+    """The problem for a planner. Only atoms that the goal wants false get a complement."""
+    complement: dict[Atom, Atom] = {}
+    for atom in sorted(goal.false):
+        twin = NOT + atom
+        while twin in model.atom_index or twin in complement.values():
+            twin = NOT + twin
+        complement[atom] = twin
+    if not complement:
+        return StripsProblem(model, init, goal.true, name)
+
+    def twins(atoms: Iterable[Atom]) -> frozenset[Atom]:
+        return frozenset(complement[atom] for atom in atoms if atom in complement)
+
+    actions = tuple(
+        StripsAction(a.name, a.pre, a.add | twins(a.delete), a.delete | twins(a.add)) for a in model.actions
+    )
+    extended = StripsModel((*model.atoms, *complement.values()), actions, model.name)
+    return StripsProblem(extended, init | twins(goal.false - init), goal.true | twins(goal.false), name)
