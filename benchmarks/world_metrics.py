@@ -17,8 +17,8 @@ from measuring import options, write_results
 
 from trace2strips.judging.world_metrics import ModelPredictor, WorldSettings, measure_world
 from trace2strips.learners.learning import LearnSettings, learn
-from trace2strips.learners.transformer.strips_transformer import trace_accuracy
 from trace2strips.model.strips import StripsModel
+from trace2strips.traces.accuracy import trace_accuracy
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 

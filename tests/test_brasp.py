@@ -264,7 +264,7 @@ def test_the_program_is_the_network_at_its_parameters() -> None:
         program = strips_program(model)
         traces = random_strings(program.alphabet, TRACES, 7, seed)
         found = evaluate(program, traces)
-        layout = Layout.of(Vocabulary(program.alphabet), np.full(len(model.atoms), SHARED))
+        layout = Layout(Vocabulary(program.alphabet), np.full(len(model.atoms), SHARED))
         theta = theta_of(model, layout)
         tokens, _ = evaluation.pad(program, traces)
         nobody = np.zeros(tokens.shape, dtype=bool)

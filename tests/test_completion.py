@@ -7,22 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.learners.completion.completion import (
-    Completion,
-    Fit,
-    Heads,
-    cover,
-    deleted_states,
-    effects_of,
-    is_deleted,
-)
-from trace2strips.learners.completion.histories import ADD, DELETE, NONE, Demands, Histories, asked
-from trace2strips.learners.extraction import count_parts, extract, world_model
+from trace2strips.learners.completion.completion import Completion, Fit, cover, deleted_states, is_deleted
+from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, world_model
+from trace2strips.learners.completion.histories import Demands, Histories, asked
 from trace2strips.learners.learning import learn
-from trace2strips.learners.transformer.strips_transformer import SHARED, Layout, Theta, model_of, theta_of, wrong_traces
+from trace2strips.learners.transformer.extraction import extract, guess_of
+from trace2strips.learners.transformer.strips_transformer import SHARED, Layout, Theta, model_of, theta_of
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.world import count_parts
 from trace2strips.traces import Dataset, Trace
+from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -51,7 +46,7 @@ def slow_errors(histories: Histories, demands: Demands, start: int, effect: np.n
 @given(st.integers(0, 10**6), st.sampled_from(["atoms", "states:2"]))
 def test_counted_changes_are_what_a_change_brings(seed: int, init: str) -> None:
     dataset = sample(get_domain("blocksworld:2"), SampleSettings(12, 6, init=init, seed=seed % 1000))
-    layout = Layout.of(dataset.vocabulary, np.array([0]))
+    layout = Layout(dataset.vocabulary, np.array([0]))
     histories = Histories.of(dataset, layout)
     rng = np.random.default_rng(seed)
     effect = rng.integers(3, size=layout.rows).astype(np.uint8)
@@ -76,10 +71,10 @@ def test_counted_changes_are_what_a_change_brings(seed: int, init: str) -> None:
 def test_states_are_those_of_the_model(seed: int) -> None:
     """Bit sets of deleted heads against a walk with the STRIPS model of the same parameters."""
     dataset = sample(get_domain("blocksworld:2"), SampleSettings(8, 8, seed=seed % 1000))
-    layout = Layout.of(dataset.vocabulary, np.array([0, SHARED]))
+    layout = Layout(dataset.vocabulary, np.array([0, SHARED]))
     theta = random_theta(layout, seed)
     histories = Histories.of(dataset, layout)
-    heads = Heads(effects_of(theta, layout), np.minimum(np.arange(layout.heads), len(layout.aligned)))
+    heads = Heads(guess_of(theta, layout).effects, np.minimum(np.arange(layout.heads), len(layout.aligned)))
     states = deleted_states(histories, heads)
     model = model_of(theta, layout)
     for trace in range(len(dataset)):
@@ -101,10 +96,10 @@ def test_preconditions_are_closed_form() -> None:
     """With the hidden effects given, the cover finds lists that explain every refusal and forbid no success."""
     domain = get_domain("blocksworld:3")
     dataset = sample(domain, SampleSettings(3000, 15, suffix="all"))
-    layout = Layout.of(dataset.vocabulary, np.empty(0, dtype=np.int64))
+    layout = Layout(dataset.vocabulary, np.empty(0, dtype=np.int64))
     hidden = StripsModel(layout.aligned, tuple(domain.model.action(a) for a in dataset.vocabulary.actions))
     histories = Histories.of(dataset, layout)
-    heads = Heads(effects_of(theta_of(hidden, layout), layout), np.arange(layout.heads))
+    heads = Heads(guess_of(theta_of(hidden, layout), layout).effects, np.arange(layout.heads))
     states = deleted_states(histories, heads)
     for number, action in enumerate(hidden.actions):
         found = cover(histories, states, number, np.arange(layout.heads))
@@ -126,9 +121,9 @@ def test_random_parameters_are_completed_to_an_exact_model(name: str, init: str)
     init = init if init == "atoms" else f"states:{states}"
     dataset = sample(domain, SampleSettings(5000, 20, init=init))
     test = sample(domain, SampleSettings(5000, 60, "test", init), like=dataset)
-    layout = Layout.of(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
+    layout = Layout(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
     completion = Completion(dataset, layout)
-    world = world_model(completion.run(random_theta(layout, 1)), layout)
+    world = world_model(completion.run(guess_of(random_theta(layout, 1), layout)), layout)
     assert wrong_traces(world.over_tokens(), dataset).sum() == 0
     assert wrong_traces(world.over_tokens(), test).mean() <= (0 if init == "atoms" else 0.002)
     if init == "atoms":
@@ -142,9 +137,9 @@ def test_pruning_a_binarised_network_adds_no_error_and_drops_what_is_spurious() 
     """The hidden parameters with needless effects and preconditions sprinkled on spare heads come back clean."""
     domain = get_domain("blocksworld:3")
     dataset = sample(domain, SampleSettings(2000, 15, suffix="all"))
-    aligned = Layout.of(dataset.vocabulary, np.empty(0, dtype=np.int64))
+    aligned = Layout(dataset.vocabulary, np.empty(0, dtype=np.int64))
     hidden = StripsModel(aligned.aligned, tuple(domain.model.action(a) for a in dataset.vocabulary.actions))
-    layout = Layout.of(dataset.vocabulary, np.full(4, SHARED))
+    layout = Layout(dataset.vocabulary, np.full(4, SHARED))
     theta = theta_of(hidden, aligned)
     rng = np.random.default_rng(0)
     extra = Theta(*(rng.integers(2, size=(aligned.rows, 4)).astype(np.float32) for _ in range(3)))
@@ -162,8 +157,8 @@ def test_nothing_in_a_completed_model_is_to_spare() -> None:
     """Drop any one precondition or effect, and some training trace goes wrong."""
     domain = get_domain("logistics:2x1")
     dataset = sample(domain, SampleSettings(3000, 20))
-    layout = Layout.of(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
-    model = world_model(Completion(dataset, layout).run(random_theta(layout, 2)), layout)
+    layout = Layout(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
+    model = world_model(Completion(dataset, layout).run(guess_of(random_theta(layout, 2), layout)), layout)
     for number, action in enumerate(model.model.actions):
         for part in ("pre", "add", "delete"):
             for atom in getattr(action, part):
@@ -176,7 +171,7 @@ def test_nothing_in_a_completed_model_is_to_spare() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_pruning_never_makes_a_wrong_network_worse(seed: int) -> None:
     dataset = sample(get_domain("blocksworld:2"), SampleSettings(300, 8))
-    layout = Layout.of(dataset.vocabulary, np.full(3, SHARED))
+    layout = Layout(dataset.vocabulary, np.full(3, SHARED))
     theta = random_theta(layout, seed)
     before = wrong_traces(model_of(theta, layout), dataset).sum()
     world = extract(theta, layout, Completion(dataset, layout), dataset)
@@ -186,15 +181,15 @@ def test_pruning_never_makes_a_wrong_network_worse(seed: int) -> None:
 
 def test_traces_with_and_without_named_states_mix() -> None:
     dataset = Dataset.of([Trace(("a",), (True,), state="s"), Trace(("a",), (False,)), Trace((), (), frozenset("p"))])
-    layout = Layout.of(dataset.vocabulary, np.arange(1))
-    world = world_model(Completion(dataset, layout).run(random_theta(layout, 0)), layout)
+    layout = Layout(dataset.vocabulary, np.arange(1))
+    world = world_model(Completion(dataset, layout).run(guess_of(random_theta(layout, 0), layout)), layout)
     assert wrong_traces(world.over_tokens(), dataset).sum() <= 1
 
 
 def test_equal_spare_heads_are_merged() -> None:
     vocabulary = Vocabulary(("make", "use"))
     dataset = Dataset.of([Trace(("use", "make", "use", "use"), (True, True, True, False))] * 3, vocabulary)
-    layout = Layout.of(vocabulary, np.full(3, SHARED))
+    layout = Layout(vocabulary, np.full(3, SHARED))
     query = np.array([[0, 0, 0], [1, 1, 0]], dtype=np.float32)
     key = np.ones((2, 3), dtype=np.float32)
     value = np.array([[0, 0, 0], [1, 1, 1]], dtype=np.float32)
@@ -228,8 +223,8 @@ def test_what_nothing_is_known_of_is_false(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_effects_code() -> None:
-    layout = Layout.of(Vocabulary(("a",), init_states=("s",)), np.full(3, SHARED))
+    layout = Layout(Vocabulary(("a",), init_states=("s",)), np.full(3, SHARED))
     key = np.array([[0, 1, 1], [1, 1, 1]], dtype=np.float32)
     value = np.array([[1, 0, 1], [1, 0, 1]], dtype=np.float32)
-    effects = effects_of(Theta(key, key, value), layout)
+    effects = guess_of(Theta(key, key, value), layout).effects
     assert effects.tolist() == [[NONE, ADD, DELETE], [DELETE, ADD, DELETE]]

@@ -30,11 +30,11 @@ from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, Op
 from trace2strips.learners.decoder.softmax import attend_softmax
 from trace2strips.learners.decoder.stick_breaking import Packing
 from trace2strips.learners.decoder.training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
-from trace2strips.learners.extraction import WorldModel
 from trace2strips.learners.learning import LearnedModel, LearnSettings, learn, load_run, open_run, save_run
 from trace2strips.learners.training import TrainingSettings, train
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Kind
+from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

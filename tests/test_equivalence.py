@@ -36,10 +36,10 @@ from trace2strips.judging.equivalence import (
     with_final_values,
 )
 from trace2strips.judging.sources import Source
-from trace2strips.learners.extraction import WorldModel
 from trace2strips.learners.learning import LearnSettings, learn, open_run, save_run
 from trace2strips.model.strips import State, StripsAction, StripsModel, StripsProblem, label
 from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.world import WorldModel
 from trace2strips.pddl import format_model, format_model_problem
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

@@ -14,10 +14,10 @@ from trace2strips.judging.plan_outcomes import (
     start_names,
     unseen_actions,
 )
-from trace2strips.learners.extraction import WorldModel
 from trace2strips.learners.learning import LearnedModel, learn
 from trace2strips.model.strips import StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.world import WorldModel
 from trace2strips.planning.planners import Status
 from trace2strips.planning.plans import PlanResult
 from trace2strips.worlds import get_domain

@@ -20,11 +20,11 @@ from trace2strips.experiments.execution import Failure, Tell, execute_missing
 from trace2strips.experiments.performing import against_length, differences
 from trace2strips.experiments.results import Row, append_result, run_of
 from trace2strips.experiments.runs import arranged
-from trace2strips.learners.extraction import WorldModel
 from trace2strips.learners.learning import LearnedModel, LearnSettings, open_run
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

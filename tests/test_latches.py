@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trace2strips.learners.completion.completion import Completion, Heads, untouched
-from trace2strips.learners.completion.histories import ADD, DELETE, NONE, UNSTARTED, deciders, is_false
+from trace2strips.learners.completion.completion import Completion
+from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, untouched
+from trace2strips.learners.completion.histories import UNSTARTED, deciders, is_false
 from trace2strips.learners.completion.several_atoms import Latch, Latches, hitting_set
 from trace2strips.learners.learning import LearnSettings, lay_out, learn
 from trace2strips.learners.transformer.strips_transformer import SHARED, Layout
@@ -126,7 +127,7 @@ def test_parts_become_one_atom_only_if_nothing_is_lost() -> None:
     other = [("take-b", True), ("take-a", True), ("give-b", True), ("go", False), ("give-a", True), ("go", True)]
     traces = [Trace(tuple(n for n, _ in t), tuple(w for _, w in t)) for t in (steps, other)]
     dataset = Dataset.of(traces).with_start()
-    layout = Layout.of(dataset.vocabulary, np.full(1, SHARED))
+    layout = Layout(dataset.vocabulary, np.full(1, SHARED))
     search = search_in(Completion(dataset, layout))
     row = {name: i for i, name in enumerate(dataset.vocabulary.actions)}
 

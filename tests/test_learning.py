@@ -16,17 +16,8 @@ from tensorboardX.proto.event_pb2 import Event
 
 from test_cli import refused
 from trace2strips.errors import TraceError, UserError
-from trace2strips.learners.extraction import count_parts
-from trace2strips.learners.learning import (
-    LearnedModel,
-    LearnSettings,
-    learn,
-    load_run,
-    owners,
-    steps_for,
-    world_from_json,
-    world_to_json,
-)
+from trace2strips.learners.learning import LearnedModel, LearnSettings, learn, load_run, owners, steps_for
+from trace2strips.model.world import count_parts, world_from_json, world_to_json
 from trace2strips.pddl import read_model
 from trace2strips.traces import Dataset, Trace, write_traces
 from trace2strips.worlds import get_domain

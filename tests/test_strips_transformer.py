@@ -23,12 +23,11 @@ from trace2strips.learners.transformer.strips_transformer import (
     gradient_step,
     model_of,
     theta_of,
-    trace_accuracy,
-    wrong_traces,
 )
 from trace2strips.model.strips import StripsAction, StripsModel, label
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces import Dataset, Trace
+from trace2strips.traces.accuracy import trace_accuracy, wrong_traces
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -50,7 +49,7 @@ def cases(draw: st.DrawFn) -> tuple[Layout, Theta, Dataset]:
     states = ("s0", "s1") if kind == "states" else ()
     vocabulary = Vocabulary(tuple(actions), tuple(atoms), states, tuple(atoms), has_init_false=True)
     owner = np.array(draw(st.lists(st.sampled_from([SHARED, 0, 1, 2]), max_size=3)), dtype=np.int64)
-    layout = Layout.of(vocabulary, owner)
+    layout = Layout(vocabulary, owner)
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     shape = (layout.rows, layout.heads)
     query, key, value = (rng.uniform(0.02, 0.98, shape).astype(np.float32) for _ in range(3))
@@ -107,7 +106,7 @@ def test_gradients_agree_with_autograd(
 @pytest.mark.parametrize("form", REFERENCES)
 def test_gradients_agree_with_finite_differences(form: str) -> None:
     dataset = sample(get_domain("blocksworld:2"), SampleSettings(6, 6, init="states:3"))
-    layout = Layout.of(dataset.vocabulary, np.array([0, SHARED]))
+    layout = Layout(dataset.vocabulary, np.array([0, SHARED]))
     rng = np.random.default_rng(3)
     shape = (layout.rows, layout.heads)
     theta = Theta(*(rng.uniform(0.1, 0.9, shape).astype(np.float32) for _ in range(3)))
@@ -134,7 +133,7 @@ def test_gradients_agree_with_finite_differences(form: str) -> None:
 def test_at_binary_parameters_both_forms_are_the_classifier(model: StripsModel, data: st.DataObject) -> None:
     """The theorem: for θ = θ_M the network classifies as M does, in both forms (masked as M itself would mask)."""
     names = tuple(action.name for action in model.actions)
-    layout = Layout.of(Vocabulary(names), np.full(len(model.atoms), SHARED))
+    layout = Layout(Vocabulary(names), np.full(len(model.atoms), SHARED))
     theta = theta_of(model, layout)
     trace = data.draw(st.lists(st.sampled_from(names), max_size=10)) if names else []
     tokens = np.array([names.index(name) for name in trace], dtype=np.uint16)
@@ -149,7 +148,7 @@ def test_at_binary_parameters_both_forms_are_the_classifier(model: StripsModel, 
 def test_setup_actions_are_hard_wired() -> None:
     """Whatever the parameters: init-false deletes, init-p makes true, test-p asks one head."""
     vocabulary = Vocabulary(("a",), ("p", "q"), (), ("p", "q"), has_init_false=True)
-    layout = Layout.of(vocabulary, np.array([0]))
+    layout = Layout(vocabulary, np.array([0]))
     rng = np.random.default_rng(0)
     theta = Theta(*(rng.random((1, 3)).astype(np.float32) for _ in range(3)))
     dataset = Dataset.of([Trace((), (), frozenset({"q"}), final={"p": True, "q": True})], vocabulary)
@@ -164,7 +163,7 @@ def test_stick_breaking_by_hand() -> None:
 
 
 def test_private_heads_can_only_be_asked_by_their_owner() -> None:
-    layout = Layout.of(Vocabulary(("a", "b"), test_atoms=("p",)), np.array([1, SHARED]))
+    layout = Layout(Vocabulary(("a", "b"), test_atoms=("p",)), np.array([1, SHARED]))
     assert layout.askable.tolist() == [[True, False, True], [True, True, True]]
     assert layout.names() == ("p", "p1", "p2")
 
@@ -194,7 +193,7 @@ def test_clipped_parameters_stay_probabilities() -> None:
 
 def test_a_network_learns_and_saves_all_that_matters() -> None:
     dataset = sample(get_domain("blocksworld:2"), SampleSettings(500, 10))
-    layout = Layout.of(dataset.vocabulary, np.arange(8))
+    layout = Layout(dataset.vocabulary, np.arange(8))
     one, two = (StripsNetwork(layout, dataset, NetworkSettings(), seed) for seed in (0, 1))
     losses = [one.step(np.arange(i, i + 64)) for i in range(100)]
     assert np.mean(losses[-10:]) < 0.7 * np.mean(losses[:10])
@@ -208,7 +207,7 @@ def test_the_sum_of_the_chunks_does_not_depend_on_the_cores() -> None:
     import numba
 
     dataset = sample(get_domain("ferry-5c"), SampleSettings(200, 20))
-    layout = Layout.of(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
+    layout = Layout(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
     results = []
     threads = numba.get_num_threads()
     for count in (1, threads):

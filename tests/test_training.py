@@ -90,7 +90,7 @@ class KilledError(Exception):
 @pytest.mark.parametrize("kill_at", [BLOCK, 2 * BLOCK, 3 * BLOCK])
 def test_a_killed_run_goes_on_to_the_same_result(tmp_path: Path, kill_at: int) -> None:
     dataset = sample(get_domain("blocksworld:3"), SampleSettings(400, 10))
-    layout = Layout.of(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
+    layout = Layout(dataset.vocabulary, np.arange(len(dataset.vocabulary.actions)))
     settings = TrainingSettings(4 * BLOCK, 8, BLOCK, seed=3)
 
     def fresh() -> StripsNetwork:

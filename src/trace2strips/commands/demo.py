@@ -25,10 +25,10 @@ from trace2strips.judging.equivalence import (
 )
 from trace2strips.judging.plan_outcomes import Outcome, PlanningReport, evaluate_planning
 from trace2strips.judging.sources import Source
-from trace2strips.learners.extraction import count_parts
 from trace2strips.learners.learning import LearnedModel, LearnSettings, learn
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
+from trace2strips.model.world import count_parts
 from trace2strips.pddl import format_model
 from trace2strips.traces import Dataset
 from trace2strips.worlds import Domain, get_domain

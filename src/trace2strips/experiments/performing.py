@@ -25,7 +25,6 @@ from trace2strips.experiments.runs import LARGE, Run
 from trace2strips.judging.equivalence import compare, find_starts, with_final_values
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.judging.sources import Source
-from trace2strips.learners.extraction import WorldModel, count_parts
 from trace2strips.learners.learning import (
     LearnedModel,
     RunLog,
@@ -42,6 +41,7 @@ from trace2strips.learners.learning import (
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Kind
+from trace2strips.model.world import WorldModel, count_parts
 from trace2strips.traces import Dataset
 from trace2strips.worlds import Domain, get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

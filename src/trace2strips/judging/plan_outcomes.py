@@ -16,8 +16,8 @@ from enum import StrEnum
 from typing import Any
 
 from trace2strips.errors import ModelError
-from trace2strips.learners.extraction import WorldModel
 from trace2strips.model.strips import State, StripsModel, StripsProblem, state_of, walk
+from trace2strips.model.world import WorldModel
 from trace2strips.planning.planners import Status
 from trace2strips.planning.plans import Limits, Planning, PlanResult
 from trace2strips.worlds import Domain

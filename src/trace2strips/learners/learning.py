@@ -30,23 +30,18 @@ from safetensors.numpy import save as pack_arrays
 from trace2strips.errors import FileError, TraceError, UserError, shorten
 from trace2strips.files import check_readable, read_text, writing, writing_text
 from trace2strips.learners.completion.completion import Completion
+from trace2strips.learners.completion.heads import world_model
 from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, OptimiserSettings
-from trace2strips.learners.extraction import WorldModel, extract, world_model
+from trace2strips.learners.layout import Rows
 from trace2strips.learners.training import Report, TrainingSettings, train
-from trace2strips.learners.transformer.strips_transformer import (
-    SHARED,
-    Layout,
-    NetworkSettings,
-    StripsNetwork,
-    Theta,
-    aligned_atoms,
-    trace_accuracy,
-    wrong_traces,
-)
-from trace2strips.model.strips import StripsAction, StripsModel
-from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.learners.transformer.extraction import extract, guess_of
+from trace2strips.learners.transformer.strips_transformer import SHARED, Layout, NetworkSettings, StripsNetwork, Theta
+from trace2strips.model.strips import StripsModel
+from trace2strips.model.vocabulary import Kind
+from trace2strips.model.world import WorldModel, world_from_json, world_to_json
 from trace2strips.pddl import format_model
 from trace2strips.traces import Dataset, Trace, find_contradictions
+from trace2strips.traces.accuracy import trace_accuracy, wrong_traces
 
 if TYPE_CHECKING:
     from trace2strips.learners.decoder.network import Decoder
@@ -271,7 +266,7 @@ def learn(
         carried += report.carried
         tell("completion", report)
         if preset.complete:
-            world = world_model(completion.run(network.theta, limit=settings.heads), layout)
+            world = world_model(completion.run(guess_of(network.theta, layout), limit=settings.heads), layout)
         else:
             world = extract(network.theta, layout, completion, dataset)
         errors = int(wrong_traces(world.over_tokens(), dataset).sum())
@@ -464,7 +459,7 @@ def lay_out(dataset: Dataset, settings: LearnSettings) -> Layout:
     vocabulary, preset = dataset.vocabulary, PRESETS[settings.preset]
     if not (vocabulary.kinds[dataset.tokens] == Kind.ACTION).any():
         raise TraceError("there is no action in the traces", hint="a trace needs actions that worked or were refused")
-    aligned = len(aligned_atoms(vocabulary))
+    aligned = len(Rows(vocabulary).aligned)
     wanted = settings.heads
     if wanted is None and preset.heads is not None:
         wanted = preset.heads[len(vocabulary.actions) > LARGE]
@@ -474,7 +469,7 @@ def lay_out(dataset: Dataset, settings: LearnSettings) -> Layout:
             f"{wanted} heads are too few: the traces name {aligned} atoms already",
             hint=f"--heads {aligned + 1} or more",
         )
-    return Layout.of(vocabulary, owners(dataset, spare) if preset.private else np.full(spare, SHARED))
+    return Layout(vocabulary, owners(dataset, spare) if preset.private else np.full(spare, SHARED))
 
 
 def owners(dataset: Dataset, spare: int) -> Int64[np.ndarray, " spare"]:
@@ -596,32 +591,6 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     check_readable(path)
     with safe_open(path, framework="numpy") as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-
-
-def world_to_json(world: WorldModel) -> dict[str, Any]:
-    """The model in plain words: atoms, actions, initial states, and what the setup actions were."""
-    order = world.model.atom_index.__getitem__
-    return {
-        "atoms": list(world.model.atoms),
-        "invented": list(world.invented),
-        "actions": [
-            {key: sorted(getattr(action, key), key=order) if key != "name" else action.name
-             for key in ("name", "pre", "add", "delete")}
-            for action in world.model.actions
-        ],
-        "states": {name: sorted(state, key=order) for name, state in world.states.items()},
-        "vocabulary": asdict(world.vocabulary),
-    }  # fmt: skip
-
-
-def world_from_json(record: dict[str, Any]) -> WorldModel:
-    actions = tuple(
-        StripsAction(a["name"], frozenset(a["pre"]), frozenset(a["add"]), frozenset(a["delete"]))
-        for a in record["actions"]
-    )
-    words = {k: tuple(v) if isinstance(v, list) else v for k, v in record["vocabulary"].items()}
-    states = {name: frozenset(state) for name, state in record["states"].items()}
-    return WorldModel(StripsModel(tuple(record["atoms"]), actions, name="learned"), Vocabulary(**words), states)  # type: ignore[arg-type]
 
 
 def write_json(path: Path, record: Any) -> None:

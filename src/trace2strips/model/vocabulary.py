@@ -32,6 +32,9 @@ class Kind(IntEnum):
     TEST_ATOM = 4  # test-p: applicable iff p is true
 
 
+INIT_FALSE, INIT_ATOM, INIT_STATE, ACTION, TEST_ATOM = map(int, Kind)  # constants for compiled loops
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """Tokens are numbered `init-false`, `init-p` …, `init-s` …, actions …, `test-p` …"""

@@ -19,9 +19,8 @@ May import up to `latches`.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import sqrt
 
 import numba
@@ -29,10 +28,8 @@ import numpy as np
 from jaxtyping import Bool, Int64, UInt8, UInt64
 
 from trace2strips.compilation import compiled
+from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Guess, Heads, untouched
 from trace2strips.learners.completion.histories import (
-    ADD,
-    DELETE,
-    NONE,
     Demands,
     Histories,
     asked,
@@ -44,40 +41,10 @@ from trace2strips.learners.completion.histories import (
     some,
 )
 from trace2strips.learners.completion.several_atoms import Latch, Latches
-from trace2strips.learners.transformer.strips_transformer import CHUNKS, Layout, Theta
+from trace2strips.learners.layout import Rows
 from trace2strips.traces import Dataset
 
-
-@dataclass
-class Heads:
-    """The binary model while it is being completed: what each row does to each head, and who asks which heads."""
-
-    effects: UInt8[np.ndarray, "rows heads"]
-    start: Int64[np.ndarray, " heads"]  # the column of `initially_false` that a head starts with
-    pre: list[set[int]] = field(default_factory=list)  # of each asker
-
-    def column(self, head: int) -> UInt8[np.ndarray, " rows"]:
-        return np.ascontiguousarray(self.effects[:, head])
-
-    def append(self, column: UInt8[np.ndarray, " rows"], start: int) -> int:
-        self.effects = np.concatenate([self.effects, column[:, None]], axis=1)
-        self.start = np.append(self.start, start)
-        return self.effects.shape[1] - 1
-
-    def copy(self) -> Heads:
-        return Heads(self.effects.copy(), self.start.copy(), [set(pre) for pre in self.pre])
-
-    def drop_unasked(self, aligned: int, limit: int | None = None) -> int:
-        """Invented heads that nobody asks go; beyond a limit also those that few ask. Tells how many these are."""
-        askers = Counter(head for pre in self.pre for head in pre if head >= aligned)
-        most = len(askers) if limit is None else max(0, limit - aligned)
-        kept = [*range(aligned), *sorted(head for head, _ in askers.most_common(most))]
-        number = {head: i for i, head in enumerate(kept)}
-        self.effects, self.start = self.effects[:, kept], self.start[kept]
-        self.pre = [{number[head] for head in pre if head in number} for pre in self.pre]
-        return max(0, len(askers) - most)
-
-
+CHUNKS = 4  # parts of the demands, each counted by itself: sums do not depend on the number of cores
 ENOUGH = 500  # traces from one initial state in which an action that can work there would have been seen to
 TRIAL = 2_000  # demands of either kind on which two atoms must agree before they are tried on all
 FORBIDS = 10
@@ -415,7 +382,7 @@ class Candidate:
 class Completion:
     """The work on one training set. `run` takes binarised parameters and returns heads with preconditions."""
 
-    def __init__(self, dataset: Dataset, layout: Layout) -> None:
+    def __init__(self, dataset: Dataset, layout: Rows) -> None:
         self.layout = layout
         self.histories = Histories.of(dataset, layout)
         self.aligned = len(layout.aligned)
@@ -425,12 +392,12 @@ class Completion:
         self.by_latches = False  # the new atoms are from `latches`, which the network has no part in
         self.latched: dict[tuple[int | None, bytes], tuple[Heads, int, int]] = {}  # what `with_latches` has found
 
-    def run(self, theta: Theta, limit: int | None = None, rounds: int = 5) -> Heads:
-        """Complete binarised parameters; at most `limit` heads."""
+    def run(self, guess: Guess | None = None, limit: int | None = None, rounds: int = 5) -> Heads:
+        """Heads that explain the labels, at most `limit` of them. A guess may help the search."""
         layout = self.layout
         self.noise, self.over_limit = 0.0, 0
-        guess = effects_of(theta, layout)
-        told = Heads(guess[:, : self.aligned].copy(), np.arange(self.aligned))
+        effects = np.empty((layout.rows, self.aligned), dtype=np.uint8)  # all of it is settled below
+        told = Heads(effects, np.arange(self.aligned))
         told.pre = [set() for _ in range(layout.actions)] + [{h} for h in range(self.aligned)]
         self.fit_tested(told, guess)
         told.effects[:, ~self.tested] = untouched(layout)[:, None]
@@ -451,13 +418,13 @@ class Completion:
                 break
         return heads
 
-    def fit_tested(self, heads: Heads, guess: UInt8[np.ndarray, "rows heads"]) -> None:
+    def fit_tested(self, heads: Heads, guess: Guess | None) -> None:
         """The effects of the heads whose final values are told; what stays wrong there says how noisy labels are."""
         wrong = total = 0
         fits: list[tuple[int, Fit]] = []
         for head in np.flatnonzero(self.tested).tolist():
             demands = asked(*self.by_label(self.layout.actions + head))
-            fit = self.fit(demands, head, [guess[:, head]])
+            fit = self.fit(demands, head, guesses_of(guess, head))
             if fit.errors:
                 fit = Fit(self.histories, demands, head, fit.effect, EVEN)
                 fit.descend()
@@ -523,7 +490,7 @@ class Completion:
         self,
         known: Bool[np.ndarray, " aligned"],
         unexplained: dict[int, Int64[np.ndarray, " occurrences"]],
-        guess: UInt8[np.ndarray, "rows heads"],
+        guess: Guess | None,
         private: dict[int, list[UInt8[np.ndarray, " rows"]]],
     ) -> list[Candidate]:
         """Atoms that explain the unexplained refusals. Actions are first tried together, where what follows what points
@@ -553,15 +520,13 @@ class Completion:
                     complete.append(atom)
         return complete or [atom for atom in partial if self.helps(atom)]
 
-    def with_single_atoms(
-        self, told: Heads, guess: UInt8[np.ndarray, "rows heads"], limit: int | None, rounds: int
-    ) -> tuple[Heads, int]:
+    def with_single_atoms(self, told: Heads, guess: Guess | None, limit: int | None, rounds: int) -> tuple[Heads, int]:
         """Heads that explain what they can, each action by one new atom a round, and how many refusals they leave."""
         heads = told.copy()
         known = self.tested.copy()  # heads whose effects are settled
         private: dict[int, list[UInt8[np.ndarray, " rows"]]] = {}
-        for i, owner in enumerate(self.layout.owner):
-            private.setdefault(int(owner), []).append(guess[:, self.aligned + i])
+        for i, owner in enumerate([] if guess is None else guess.owner.tolist()):
+            private.setdefault(owner, []).extend(guesses_of(guess, self.aligned + i))
         for _ in range(rounds):
             unexplained = self.choose_preconditions(heads)
             if not unexplained:
@@ -652,7 +617,7 @@ class Completion:
         group: list[int],
         asks: dict[int, Demands],
         known: Bool[np.ndarray, " aligned"],
-        guess: UInt8[np.ndarray, "rows heads"],
+        guess: Guess | None,
         private: dict[int, list[UInt8[np.ndarray, " rows"]]],
     ) -> tuple[Candidate, bool]:
         """The best atom for a group of actions, and whether it explains all that they ask."""
@@ -660,7 +625,7 @@ class Completion:
         best: Fit | None = None
         best_start = self.aligned
         for start in self.starts(demands, known):
-            guesses = [guess[:, start]] if start < self.aligned else private.get(group[0], [])
+            guesses = guesses_of(guess, start) if start < self.aligned else private.get(group[0], [])
             fit = self.fit(demands, start, guesses, simple=False)
             if best is None or fit.errors < best.errors:
                 best, best_start = fit, start
@@ -814,16 +779,5 @@ def count_all(unexplained: dict[int, Int64[np.ndarray, " occurrences"]]) -> int:
     return sum(map(len, unexplained.values()))
 
 
-def effects_of(theta: Theta, layout: Layout) -> UInt8[np.ndarray, "rows heads"]:
-    """Binarised keys and values as effects; `init-s` always adds or deletes."""
-    binary = theta.binarise()
-    effects = np.where(binary.key > 0, np.where(binary.value > 0, DELETE, ADD), NONE).astype(np.uint8)
-    effects[layout.actions :] = np.where(binary.value[layout.actions :] > 0, DELETE, ADD)
-    return effects
-
-
-def untouched(layout: Layout) -> UInt8[np.ndarray, " rows"]:
-    """A head that no action affects; false in every named initial state."""
-    effect = np.full(layout.rows, NONE, dtype=np.uint8)
-    effect[layout.actions :] = DELETE
-    return effect
+def guesses_of(guess: Guess | None, head: int) -> list[UInt8[np.ndarray, " rows"]]:
+    return [] if guess is None else [guess.effects[:, head]]

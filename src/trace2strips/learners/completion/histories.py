@@ -13,17 +13,11 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64, UInt8
 
 from trace2strips.compilation import compiled
-from trace2strips.learners.transformer.strips_transformer import (
-    ACTION,
-    INIT_ATOM,
-    INIT_FALSE,
-    INIT_STATE,
-    TEST_ATOM,
-    Layout,
-)
+from trace2strips.learners.completion.heads import ADD, DELETE, NONE
+from trace2strips.learners.layout import Rows
+from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE, TEST_ATOM
 from trace2strips.traces import Dataset
 
-NONE, ADD, DELETE = 0, 1, 2  # what a row does to a head
 UNSTARTED = -1  # an atom that is true until some row says otherwise
 
 Occurrences = Int64[np.ndarray, " _"]  # of any number: one for each action
@@ -37,7 +31,7 @@ class Histories:
     Occurrence o of asker a (occurrence_start[a] ≤ o < occurrence_start[a+1]) stands in trace[o] after depth[o] of them.
     """
 
-    layout: Layout
+    layout: Rows
     rows: Int32[np.ndarray, " applied"]
     row_start: Int64[np.ndarray, " traces_and_one"]
     initially_false: UInt8[np.ndarray, "traces aligned_and_one"]  # the last column is that of every spare head
@@ -47,7 +41,7 @@ class Histories:
     refused: Bool[np.ndarray, " occurrences"]
 
     @staticmethod
-    def of(dataset: Dataset, layout: Layout) -> Histories:
+    def of(dataset: Dataset, layout: Rows) -> Histories:
         aligned = len(layout.aligned)
         askers = layout.actions + aligned
         count = np.zeros(askers + 1, dtype=np.int64)

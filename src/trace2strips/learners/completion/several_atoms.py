@@ -23,10 +23,8 @@ import numpy as np
 from jaxtyping import Bool, Float64, UInt8, UInt64
 
 from trace2strips.compilation import compiled
+from trace2strips.learners.completion.heads import ADD, DELETE, NONE
 from trace2strips.learners.completion.histories import (
-    ADD,
-    DELETE,
-    NONE,
     UNSTARTED,
     Histories,
     Occurrences,

@@ -29,7 +29,7 @@ from typing import TypeVar
 import numba
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, Int64, UInt8
+from jaxtyping import Bool, Float, Float32, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -37,11 +37,11 @@ from trace2strips.compilation import compiled
 from trace2strips.learners.decoder.settings import DecoderSettings
 from trace2strips.learners.decoder.softmax import attend_softmax
 from trace2strips.learners.decoder.stick_breaking import Packing, attend, attend_reference, places_of
-from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.vocabulary import ACTION, TEST_ATOM, Kind, Vocabulary
 from trace2strips.traces import Dataset
+from trace2strips.traces.accuracy import differing_traces
 
 POSITIONS = 2048  # positions that go through the network at a time where no gradient is wanted: they fit the cache
-ACTION, TEST_ATOM = int(Kind.ACTION), int(Kind.TEST_ATOM)  # constants for the kernel
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -311,21 +311,12 @@ def self_masked(decoder: Decoder, dataset: Dataset) -> Float32[np.ndarray, " pos
     return result
 
 
-def scored(vocabulary: Vocabulary) -> Bool[np.ndarray, " tokens"]:
-    """Actions and `test-p` can be wrong; the setup prefix tells the initial state and is never inapplicable."""
-    kinds: UInt8[np.ndarray, " tokens"] = vocabulary.kinds
-    return kinds >= Kind.ACTION
-
-
 def right_traces(decoder: Decoder, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
     """Traces in which every scored position is predicted rightly, masking by its own word.
 
     One pass with the labels as mask says it: up to the first wrong position both masks are the same.
     """
-    y = probabilities(decoder, dataset)
-    wrong = ((y >= 0.5) != dataset.inapplicable) & scored(dataset.vocabulary)[dataset.tokens]
-    before = np.append(0, np.cumsum(wrong))
-    return before[dataset.offsets[1:]] == before[dataset.offsets[:-1]]
+    return ~differing_traces(dataset, probabilities(decoder, dataset) >= 0.5)
 
 
 class Session:

@@ -26,9 +26,9 @@ from trace2strips.compilation import compiled
 from trace2strips.errors import TraceError
 from trace2strips.learners.decoder.network import Batch, Decoder, in_threads, make_batch, portions
 from trace2strips.learners.decoder.stick_breaking import Packing
-from trace2strips.learners.extraction import WorldModel
 from trace2strips.model.strips import Atom, StripsAction, StripsModel
 from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 
 ALMOST_ALWAYS = 0.95

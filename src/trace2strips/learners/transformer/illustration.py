@@ -106,7 +106,7 @@ def illustrate_model(model: StripsModel, trace: Sequence[str], running: bool = F
     names = iter(vectors)
     groups = [len(model.actions), *(4 for _ in model.atoms), 2]
     blocks = [{name: vectors[name] for name in islice(names, size)} for size in groups]
-    layout = Layout.of(Vocabulary(program.alphabet), np.full(len(model.atoms), SHARED, dtype=np.int64))
+    layout = Layout(Vocabulary(program.alphabet), np.full(len(model.atoms), SHARED, dtype=np.int64))
     at = expand(theta_of(model, layout), layout, tokens)
     heads = []
     for number, atom in enumerate(model.atoms):

@@ -28,20 +28,21 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
 from trace2strips.compilation import compiled
+from trace2strips.learners.layout import Rows
 from trace2strips.learners.transformer.optimiser import Parameters, radam_step
-from trace2strips.model.strips import Atom, StripsAction, StripsModel, label_tokens
-from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.strips import Atom, StripsAction, StripsModel
+from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE, TEST_ATOM, Kind
 from trace2strips.traces import Dataset
+from trace2strips.traces.accuracy import trace_accuracy
 
 CHUNKS = 4  # parts of a batch, each with its own gradient: the sum does not depend on the number of cores
 ALMOST_ONE = np.float32(1 - 1e-6)
 LEAST = 2.0**-20  # predictions are kept this far from 0 and 1 in the loss; both ends are exact in float32
-INIT_FALSE, INIT_ATOM, INIT_STATE, ACTION, TEST_ATOM = map(int, Kind)  # constants for the kernels
 SHARED = -1  # owner of a head that any action may ask
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(Rows):
     """Which heads there are and what each token does to them.
 
     Aligned heads come first, one for every atom that a setup action names, then spare heads for atoms to be invented.
@@ -49,45 +50,11 @@ class Layout:
     refusals train it undisturbed; equal heads are merged afterwards.
     """
 
-    vocabulary: Vocabulary
-    aligned: tuple[Atom, ...]
     owner: Int64[np.ndarray, " spare"]  # for each spare head the number of its action, or SHARED
-
-    @staticmethod
-    def of(vocabulary: Vocabulary, owner: Int64[np.ndarray, " spare"]) -> Layout:
-        return Layout(vocabulary, aligned_atoms(vocabulary), owner)
 
     @property
     def heads(self) -> int:
         return len(self.aligned) + len(self.owner)
-
-    @property
-    def actions(self) -> int:
-        return len(self.vocabulary.actions)
-
-    @property
-    def rows(self) -> int:
-        """Rows of parameters: one per action, then one per `init-s`. Tokens find theirs through `row`, so rows may
-        come to be shared by several tokens."""
-        return self.actions + len(self.vocabulary.init_states)
-
-    @cached_property
-    def row(self) -> Int64[np.ndarray, " tokens"]:
-        """The parameter row of each token, −1 for hard-wired ones."""
-        first = self.vocabulary.first
-        rows = np.full(len(self.vocabulary), -1)
-        rows[first[Kind.ACTION] : first[Kind.ACTION] + self.actions] = np.arange(self.actions)
-        states = len(self.vocabulary.init_states)
-        rows[first[Kind.INIT_STATE] : first[Kind.INIT_STATE] + states] = self.actions + np.arange(states)
-        return rows
-
-    @cached_property
-    def head(self) -> Int64[np.ndarray, " tokens"]:
-        """The head that an `init-p` or `test-p` is about, −1 for other tokens."""
-        number = {atom: i for i, atom in enumerate(self.aligned)}
-        about = (Kind.INIT_ATOM, Kind.TEST_ATOM)
-        pairs = zip(self.vocabulary.kinds.tolist(), self.vocabulary.subjects, strict=True)
-        return np.array([number[subject] if kind in about else -1 for kind, subject in pairs], dtype=np.int64)
 
     @cached_property
     def askable(self) -> Bool[np.ndarray, "rows heads"]:
@@ -109,11 +76,6 @@ class Layout:
             taken.add(name)
             names.append(name)
         return (*self.aligned, *names)
-
-
-def aligned_atoms(vocabulary: Vocabulary) -> tuple[Atom, ...]:
-    """The atoms that some setup action names."""
-    return tuple(dict.fromkeys((*vocabulary.init_atoms, *vocabulary.test_atoms)))
 
 
 @dataclass(frozen=True)
@@ -588,15 +550,3 @@ class StripsNetwork:
             part: Parameters = getattr(self, name)
             for field_name in ("x", "theta", "mean", "square"):
                 getattr(part, field_name)[:] = arrays[f"{name}.{field_name}"]
-
-
-def trace_accuracy(model: StripsModel, dataset: Dataset) -> float:
-    """The share of traces in which a model over tokens predicts every position; what it refuses changes nothing."""
-    return 1 - float(wrong_traces(model, dataset).mean()) if len(dataset) else 1.0
-
-
-def wrong_traces(model: StripsModel, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
-    """Which traces have a position that the model predicts wrongly."""
-    wrong = label_tokens(model.bits, dataset.tokens, dataset.offsets) != dataset.inapplicable
-    before = np.concatenate([[0], np.cumsum(wrong)])
-    return before[dataset.offsets[1:]] > before[dataset.offsets[:-1]]

@@ -1,0 +1,98 @@
+"""What was learned, as people and planners want it: a model over domain actions, and how setup actions relate to it.
+
+M' = ⟨F', A'⟩ is aligned with the vocabulary of the traces it was learned from: an atom that a setup action names
+carries that name, all others are invented; for each named initial state it says what holds in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from trace2strips.errors import ModelError, suggest
+from trace2strips.model.strips import State, StripsAction, StripsModel
+from trace2strips.model.vocabulary import Kind, Vocabulary
+
+
+@dataclass(frozen=True)
+class WorldModel:
+    """A learned model over domain actions, aligned with the vocabulary of the traces it was learned from."""
+
+    model: StripsModel
+    vocabulary: Vocabulary
+    states: Mapping[str, State] = field(default_factory=dict)  # I' of each `init-s`
+
+    @property
+    def invented(self) -> tuple[str, ...]:
+        """Atoms that no setup action names."""
+        named = {*self.vocabulary.init_atoms, *self.vocabulary.test_atoms}
+        return tuple(atom for atom in self.model.atoms if atom not in named)
+
+    def start(self, name: str) -> State:
+        """What holds after `init-s`."""
+        if name not in self.states:
+            raise ModelError(f"unknown initial state {name!r}", hint=suggest(name, self.states, "initial states"))
+        return self.states[name]
+
+    def over_tokens(self, vocabulary: Vocabulary | None = None) -> StripsModel:
+        """The model with its setup actions, in the order of the token numbers: what classifies whole traces.
+
+        Setup actions about atoms that were pruned away do nothing.
+        """
+        known = frozenset(self.model.atoms)
+        words = vocabulary or self.vocabulary
+        actions = []
+        for name, kind, subject in zip(words.names, words.kinds.tolist(), words.subjects, strict=True):
+            about = frozenset({subject}) & known
+            match Kind(kind):
+                case Kind.INIT_FALSE:
+                    actions.append(StripsAction(name, delete=known))
+                case Kind.INIT_ATOM:
+                    actions.append(StripsAction(name, add=about))
+                case Kind.TEST_ATOM:
+                    actions.append(StripsAction(name, pre=about))
+                case Kind.INIT_STATE:
+                    state = self.states[subject]
+                    actions.append(StripsAction(name, add=state, delete=known - state))
+                case Kind.ACTION:
+                    actions.append(self.model.action(subject))
+        return StripsModel(self.model.atoms, tuple(actions), name=self.model.name)
+
+    def counts(self) -> dict[str, int]:
+        """Atoms, preconditions and effects."""
+        return count_parts(self.model)
+
+
+def count_parts(model: StripsModel) -> dict[str, int]:
+    return {
+        "atoms": len(model.atoms),
+        "preconditions": sum(len(action.pre) for action in model.actions),
+        "effects": sum(len(action.add) + len(action.delete) for action in model.actions),
+    }
+
+
+def world_to_json(world: WorldModel) -> dict[str, Any]:
+    """The model in plain words: atoms, actions, initial states, and what the setup actions were."""
+    order = world.model.atom_index.__getitem__
+    return {
+        "atoms": list(world.model.atoms),
+        "invented": list(world.invented),
+        "actions": [
+            {key: sorted(getattr(action, key), key=order) if key != "name" else action.name
+             for key in ("name", "pre", "add", "delete")}
+            for action in world.model.actions
+        ],
+        "states": {name: sorted(state, key=order) for name, state in world.states.items()},
+        "vocabulary": asdict(world.vocabulary),
+    }  # fmt: skip
+
+
+def world_from_json(record: dict[str, Any]) -> WorldModel:
+    actions = tuple(
+        StripsAction(a["name"], frozenset(a["pre"]), frozenset(a["add"]), frozenset(a["delete"]))
+        for a in record["actions"]
+    )
+    words = {k: tuple(v) if isinstance(v, list) else v for k, v in record["vocabulary"].items()}
+    states = {name: frozenset(state) for name, state in record["states"].items()}
+    return WorldModel(StripsModel(tuple(record["atoms"]), actions, name="learned"), Vocabulary(**words), states)  # type: ignore[arg-type]
