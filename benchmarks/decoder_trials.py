@@ -12,8 +12,8 @@ from dataclasses import asdict, replace
 from measuring import options, write_results
 
 from trace2strips.learners.decoder.network import right_traces
+from trace2strips.learners.decoder.presets import DECODER_PRESETS
 from trace2strips.learners.decoder.training import DecoderNetwork
-from trace2strips.learners.learning import DECODER_PRESETS
 from trace2strips.learners.training import TrainingSettings, draw_batches
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

@@ -22,7 +22,7 @@ from measuring import write_results
 from trace2strips.experiments.performing import commit
 from trace2strips.judging.equivalence import EXHAUSTED, compare, find_starts, with_final_values
 from trace2strips.judging.sources import Source
-from trace2strips.learners.learning import LearnSettings, learn
+from trace2strips.learners.learning import learn
 from trace2strips.worlds import BENCHMARKS, get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -34,16 +34,14 @@ KEY = ("domain", "encoding", "seed")
 def perform(name: str, encoding: str, seed: int) -> dict[str, Any]:
     domain = get_domain(name)
     length = 200 if name == "maze-7x7" else 50
-    learned = learn(
-        sample(domain, SampleSettings(100_000, length, "train", encoding, "goal", seed)), LearnSettings(seed=seed)
-    )
+    learned = learn(sample(domain, SampleSettings(100_000, length, "train", encoding, "goal", seed)), seed=seed)
     a, b = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
     clock = time.perf_counter()
     models = with_final_values(a, b)
     starts, further = find_starts(a, b, count=100_000, seed=seed)
     result = compare(*models, starts, seed=seed, further=further)
     seconds = time.perf_counter() - clock
-    row = {"domain": name, "encoding": encoding, "seed": seed, "train_errors": learned.metrics["train_errors"],
+    row = {"domain": name, "encoding": encoding, "seed": seed, "train_errors": learned.figures.train_errors,
            "reachable_states": domain.family.count_states(), **asdict(result), "seconds": seconds}  # fmt: skip
     for key in ("mapping", "mapping_back"):
         row[key] = [entry for entry in row[key] if entry["atom"] != entry["other"]]  # the rest equal their namesakes

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from measuring import options, write_results
 
-from trace2strips.learners.learning import LearnSettings, learn
+from trace2strips.learners.learning import learn
+from trace2strips.learners.registry import make_learner
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 from trace2strips.worlds import Domain, get_domain
@@ -41,23 +42,24 @@ def share_of_rare(train: Dataset, test: Dataset, least: int = 100) -> float:
 
 def main() -> None:
     arguments = options(__doc__)
-    name, traces, others = ("blocksworld:5", 200, 1) if arguments.quick else ("blocksworld-8b", 100_000, 3)
-    domain = get_domain(name)
+    domain_name, traces, others = ("blocksworld:5", 200, 1) if arguments.quick else ("blocksworld-8b", 100_000, 3)
+    domain = get_domain(domain_name)
     states = [*domain.state_set(1), *domain.state_set(100)[:others]]
     rows = []
-    for network, number in [*(("strips", number) for number in range(len(states))), ("sb", 0), ("sb", 1)]:
+    for name, number in [*(("strips+completion", number) for number in range(len(states))), ("sb", 0), ("sb", 1)]:
         one = FromOneState(domain, states[number])
         train = sample(one, SampleSettings(traces, 50, "train", "states:1", "none", SEED))
         test = sample(one, SampleSettings(min(5_000, traces), 200, "test", "states:1", "none", SEED), like=train)
         steps = 2 if arguments.quick else None
-        metrics = learn(train, LearnSettings(network, steps=steps), test, network_only=network == "sb").metrics
+        learner = make_learner(name, {"steps": steps} | ({"network_only": True} if name == "sb" else {}))
+        figures = learn(train, learner, test=test).figures.record()
         atoms = np.array(domain.model.atoms)[states[number]]
-        row = {"network": network, "state": number, "towers": int(sum(a.startswith("ontable") for a in atoms))}
+        row = {"learner": name, "state": number, "towers": int(sum(a.startswith("ontable") for a in atoms))}
         row |= {"on": [str(atom) for atom in atoms if atom.startswith("on_")], "rare": share_of_rare(train, test)}
-        row |= {key: metrics[key] for key in ("train_accuracy", "test_accuracy", "train_seconds")}
+        row |= {key: figures[key] for key in ("train_accuracy", "test_accuracy", "train_seconds")}
         rows.append(row)
         print(row, flush=True)
-    settings = {"domain": name, "traces": traces, "init": "states:1", "suffix": "none", "seed": SEED}
+    settings = {"domain": domain_name, "traces": traces, "init": "states:1", "suffix": "none", "seed": SEED}
     write_results(arguments.out, "python benchmarks/one_state.py", settings, rows)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from measuring import options, write_results
 
 from trace2strips.judging.world_metrics import ModelPredictor, WorldSettings, measure_world
-from trace2strips.learners.learning import LearnSettings, learn
+from trace2strips.learners.learning import learn
 from trace2strips.model.strips import StripsModel
 from trace2strips.traces.accuracy import trace_accuracy
 from trace2strips.worlds import get_domain
@@ -39,7 +39,7 @@ def measure(domain_name: str, seed: int, test_traces: int, settings: WorldSettin
     models: dict[str, StripsModel] = {"hidden model": hidden, "always applicable": yes}
     for traces in TRACES:
         train = sample(domain, SampleSettings(traces, 50, "train", seed=seed), like=whole)
-        models[f"{traces:,} traces"] = learn(train, LearnSettings(seed=seed)).over_tokens(test)
+        models[f"{traces:,} traces"] = learn(train, seed=seed).over_tokens(test)
     for name, model in models.items():
         predictor = ModelPredictor(model, test.vocabulary)
         metrics = measure_world(predictor, domain.model, test, replace(settings, seed=seed))

@@ -205,7 +205,7 @@ def test_atoms_that_can_be_one_become_one(monkeypatch: pytest.MonkeyPatch) -> No
     """From twelve cells that are free in some mazes and not in others; two of them had an atom for each side before."""
     monkeypatch.setattr("trace2strips.learners.completion.completion.ENOUGH", 1)
     learned = learn(sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20")))
-    assert learned.metrics["train_errors"] == 0
+    assert learned.figures.train_errors == 0
     assert len(learned.world.invented) == 12
 
 

@@ -15,8 +15,8 @@ import torch
 from conftest import Run
 
 from trace2strips.errors import FileError, TraceError, UserError
-from trace2strips.learners import learning
 from trace2strips.learners.decoder import training as decoder_training
+from trace2strips.learners.decoder.learner import Rope, StickBreaking, decoder_of
 from trace2strips.learners.decoder.network import (
     Batch,
     Decoder,
@@ -30,11 +30,11 @@ from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, Op
 from trace2strips.learners.decoder.softmax import attend_softmax
 from trace2strips.learners.decoder.stick_breaking import Packing
 from trace2strips.learners.decoder.training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
-from trace2strips.learners.learning import LearnedModel, LearnSettings, learn, load_run, open_run, save_run
+from trace2strips.learners.learner import Figures, Learned
+from trace2strips.learners.learning import learn, load
+from trace2strips.learners.registry import make_learner
 from trace2strips.learners.training import TrainingSettings, train
-from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Kind
-from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
@@ -584,22 +584,20 @@ def tiny() -> Dataset:
 def test_a_small_world_is_learned_end_to_end(tmp_path: Path) -> None:
     hidden, dataset = get_domain("blocksworld:2").model, tiny()
     longer = sample(get_domain("blocksworld:2"), SampleSettings(200, 40, "test", suffix="all", seed=2), like=dataset)
-    settings = LearnSettings("sb", steps=1000)
-    open_run(tmp_path / "run", dataset, settings)
-    learned = learn(dataset, settings, longer, tmp_path / "run")
-    assert learned.metrics["train_accuracy"] == learned.metrics["model_train_accuracy"] == 1
-    assert learned.metrics["test_accuracy"] == learned.metrics["model_test_accuracy"] == 1
-    assert learned.metrics["least_sure_effect"] > 0.99
+    learned = learn(dataset, StickBreaking(steps=1000), test=longer)
+    assert learned.figures.train_accuracy == learned.figures.model_train_accuracy == 1
+    assert learned.figures.test_accuracy == learned.figures.model_test_accuracy == 1
+    assert learned.figures.least_sure_effect > 0.99
     for action in learned.model.actions:
         true = hidden.action(action.name)
         assert (action.add, action.delete) == (true.add, true.delete)
         assert action.pre >= true.pre  # and what always holds where the action can be done
-    save_run(learned, tmp_path / "run")
-    again = load_run(tmp_path / "run")
+    learned.save(tmp_path / "run")
+    again = load(tmp_path / "run")
     assert again.world == learned.world
-    assert again.network_errors(longer) == 0
-    session = Session(again.decoder(), again.world.vocabulary)
-    number = again.world.vocabulary.number
+    assert again.errors(longer) == 0
+    session = Session(decoder_of(again), again.vocabulary)
+    number = again.vocabulary.number
     session.feed(number(Kind.INIT_FALSE))
     start = next(iter(dataset)).init
     assert start is not None
@@ -614,19 +612,18 @@ def test_a_run_is_read_with_the_sizes_that_it_was_trained_with() -> None:
     sizes = DecoderSettings(d_model=32, layers=3, heads=4, mlp_factor=1)
     decoder = Decoder(5, sizes)
     weights = {name: array.detach().numpy() for name, array in decoder.named_parameters()}
-    world = WorldModel(StripsModel((), ()), tiny().vocabulary)
-    learned = LearnedModel(world, {"heads": 4}, LearnSettings("sb"), weights=weights)
-    again = learned.decoder()
+    figures = Figures(1, 1.0, 0, 0.0, heads=4)
+    again = decoder_of(Learned(StickBreaking(), 0, "", tiny().vocabulary, None, figures, weights))
     assert (again.settings.d_model, again.settings.layers, again.settings.heads) == (32, 3, 4)
     for name, array in again.named_parameters():
         np.testing.assert_array_equal(array.detach().numpy(), weights[name])
 
 
 def test_states_are_probed_along_as_many_actions_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "PROBED", 100)
-    metrics = learn(tiny(), LearnSettings("sb", steps=0)).metrics
+    monkeypatch.setattr("trace2strips.learners.decoder.learner.PROBED", 100)
+    probed = learn(tiny(), StickBreaking(steps=0)).figures.probed_traces
     before = tiny().actions_before()
-    assert before[metrics["probed_traces"] - 1] < 100 <= before[metrics["probed_traces"]]
+    assert before[probed - 1] < 100 <= before[probed]
     assert before[-1] == sum(len(trace.actions) for trace in tiny())
 
 
@@ -643,16 +640,16 @@ def test_other_vocabularies_are_translated() -> None:
 
 
 def test_errors_of_the_user() -> None:
-    with pytest.raises(UserError, match="unknown network 'gpt'"):
-        LearnSettings("gpt")
+    with pytest.raises(UserError, match="unknown learner 'gpt'"):
+        make_learner("gpt")
     with pytest.raises(UserError, match="128 cannot be divided into 3 heads"):
-        LearnSettings("sb", heads=3)
+        StickBreaking(heads=3)
     with pytest.raises(UserError, match="silent with probability 1"):
         DecoderSettings(silent=1.0)
     with pytest.raises(TraceError, match="no final values"):
-        learn([Trace(("a",), (True,))], LearnSettings("rope"))
+        learn([Trace(("a",), (True,))], Rope())
     with pytest.raises(TraceError, match="no action"):
-        learn([Trace((), (), final={"p": True})], LearnSettings("sb"))
+        learn([Trace((), (), final={"p": True})], StickBreaking())
 
 
 def test_without_pytorch_the_command_says_what_to_install(
@@ -661,7 +658,7 @@ def test_without_pytorch_the_command_says_what_to_install(
     (tmp_path / "t.jsonl").write_text(json.dumps({"actions": ["a"], "ok": [True], "final": {"p": True}}) + "\n")
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['torch'] = None\n")  # as if it were not there
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    result = run("learn", "t.jsonl", "--out", "r", "--network", "sb")
+    result = run("learn", "t.jsonl", "--out", "r", "--learner", "sb")
     assert result.returncode == 2
     assert "needs PyTorch (hint: pip install 'trace2strips[networks]')" in result.stderr
     assert not (tmp_path / "r").exists()

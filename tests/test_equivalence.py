@@ -36,7 +36,7 @@ from trace2strips.judging.equivalence import (
     with_final_values,
 )
 from trace2strips.judging.sources import Source
-from trace2strips.learners.learning import LearnSettings, learn, open_run, save_run
+from trace2strips.learners.learning import learn
 from trace2strips.model.strips import State, StripsAction, StripsModel, StripsProblem, label
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
@@ -585,8 +585,7 @@ def test_command_exit_codes_and_words(tmp_path: Path) -> None:
 def test_command_on_domains_and_runs(tmp_path: Path) -> None:
     for name, init in (("r", "atoms"), ("s", "states:5")):
         dataset = sample(get_domain("blocksworld:3"), SampleSettings(3_000, 20, init=init))
-        open_run(tmp_path / name, dataset, LearnSettings())
-        save_run(learn(dataset), tmp_path / name)
+        learn(dataset).save(tmp_path / name)
     named, generated = "named initial states", "generated initial states of blocksworld:3"
     expected = {
         ("s", "blocksworld:3"): (5, named),

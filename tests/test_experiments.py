@@ -20,7 +20,9 @@ from trace2strips.experiments.execution import Failure, Tell, execute_missing
 from trace2strips.experiments.performing import against_length, differences
 from trace2strips.experiments.results import Row, append_result, run_of
 from trace2strips.experiments.runs import arranged
-from trace2strips.learners.learning import LearnedModel, LearnSettings, open_run
+from trace2strips.learners.learner import Figures, Learned
+from trace2strips.learners.registry import make_learner
+from trace2strips.learners.runs import content_hash, open_run
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
@@ -159,7 +161,8 @@ def test_a_run_cut_off_at_any_stage_goes_on(tmp_path: Path, run: Run) -> None:
 
 
 def test_what_older_code_left_in_the_folder_is_done_anew(tmp_path: Path) -> None:
-    open_run(tmp_path / "run", sample(get_domain("blocksworld:3"), SampleSettings(20, 5)), TINY.learn_settings)
+    other = sample(get_domain("blocksworld:3"), SampleSettings(20, 5))
+    open_run(tmp_path / "run", TINY.learner.run_settings(0, content_hash(other)))
     assert figures(perform(TINY, tmp_path / "run")) == figures(perform(TINY, tmp_path / "new"))
 
 
@@ -318,7 +321,6 @@ def test_accuracy_is_told_by_the_number_of_actions(monkeypatch: pytest.MonkeyPat
     lengths = (0, 1, 10, 11, 20, 21)
     traces = Dataset.of([Trace(("a",) * n, tuple(i % 2 == 0 for i in range(n))) for n in lengths])
     right = np.array([True, True, False, True, False, False])
-    monkeypatch.setattr("trace2strips.learners.decoder.network.right_traces", lambda *_: right)
-    monkeypatch.setattr(LearnedModel, "decoder", lambda _: None)
-    learned = LearnedModel(WorldModel(StripsModel((), ()), traces.vocabulary), {}, LearnSettings("sb"))
+    monkeypatch.setattr("trace2strips.learners.decoder.learner.DecoderPredictor.wrong_traces", lambda *_: ~right)
+    learned = Learned(make_learner("sb"), 0, "", traces.vocabulary, None, Figures(6, 1.0, 0, 0.0))
     assert against_length(learned, traces) == {"accuracy_by_length": [[10, 2 / 3, 3], [20, 0.5, 2], [30, 0.0, 1]]}

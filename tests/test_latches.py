@@ -9,7 +9,9 @@ from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, untouched
 from trace2strips.learners.completion.histories import UNSTARTED, deciders, is_false
 from trace2strips.learners.completion.several_atoms import Latch, Latches, hitting_set
-from trace2strips.learners.learning import LearnSettings, lay_out, learn
+from trace2strips.learners.layout import Rows
+from trace2strips.learners.learning import learn
+from trace2strips.learners.transformer.learner import StripsCompletion
 from trace2strips.learners.transformer.strips_transformer import SHARED, Layout
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
@@ -18,7 +20,7 @@ from trace2strips.worlds.sampling import SampleSettings, sample
 
 def completion_of(domain: str, init: str, traces: int) -> Completion:
     dataset = sample(get_domain(domain), SampleSettings(traces, 40, "train", init, "none", 1)).with_start()
-    return Completion(dataset, lay_out(dataset, LearnSettings()))
+    return Completion(dataset, Rows(dataset.vocabulary))
 
 
 def search_in(completion: Completion) -> Latches:
@@ -112,7 +114,7 @@ def test_two_atoms_of_one_action_are_told_apart() -> None:
                 has[thing] = verb == "give"
         traces.append(Trace(tuple(name for name, _ in steps), tuple(worked for _, worked in steps)))
     learned = learn(traces)
-    assert learned.metrics["train_errors"] == 0
+    assert learned.figures.train_errors == 0
     go = next(action for action in learned.model.actions if action.name == "go")
     assert len(go.pre) == 2
     effects = {a.name: (len(a.add & go.pre), len(a.delete & go.pre)) for a in learned.model.actions}
@@ -148,9 +150,9 @@ def test_a_world_without_a_single_name_is_learned(init: str, least: float) -> No
     train = sample(domain, SampleSettings(5_000, 50, "train", init, "none", 0))
     test = sample(domain, SampleSettings(500, 100, "test", init, "none", 0), like=train)
     learned = learn(train, test=test)
-    assert learned.metrics["train_accuracy"] == 1.0
-    assert learned.metrics["test_accuracy"] >= least
-    assert learned.metrics["attempts"] == 1
+    assert learned.figures.train_accuracy == 1.0
+    assert learned.figures.test_accuracy >= least
+    assert learned.figures.attempts == 1
 
 
 def test_one_trace_without_a_start_does_not_hide_the_atoms_of_the_others() -> None:
@@ -159,7 +161,7 @@ def test_one_trace_without_a_start_does_not_hide_the_atoms_of_the_others() -> No
     left = []
     for extra in ([], [Trace((), ())]):
         traces = Dataset.of([*dataset, *extra]).with_start()
-        completion = Completion(traces, lay_out(traces, LearnSettings()))
+        completion = Completion(traces, Rows(traces.vocabulary))
         told = Heads(
             np.zeros((completion.layout.rows, completion.aligned), dtype=np.uint8), np.arange(completion.aligned)
         )
@@ -179,7 +181,7 @@ def test_no_success_is_sold_for_many_refusals() -> None:
         for _ in range(count)
     ]
     dataset = Dataset.of(traces).with_start()
-    completion = Completion(dataset, lay_out(dataset, LearnSettings()))
+    completion = Completion(dataset, Rows(dataset.vocabulary))
     names = dataset.vocabulary.actions
     effect = untouched(completion.layout)
     effect[completion.layout.actions :] = ADD
@@ -193,6 +195,6 @@ def test_no_success_is_sold_for_many_refusals() -> None:
 def test_heads_stay_within_their_limit() -> None:
     domain = get_domain("blocksworld:3")
     train = sample(domain, SampleSettings(500, 30, "train", "states:1", "none", 0))
-    learned = learn(train, LearnSettings(heads=3, steps=50))
+    learned = learn(train, StripsCompletion(heads=3, steps=50))
     assert len(learned.model.atoms) <= 3
-    assert "heads are too few" in learned.metrics["warnings"][0]
+    assert "heads are too few" in learned.figures.warnings[0]

@@ -16,7 +16,10 @@ from tensorboardX.proto.event_pb2 import Event
 
 from test_cli import refused
 from trace2strips.errors import TraceError, UserError
-from trace2strips.learners.learning import LearnedModel, LearnSettings, learn, load_run, owners, steps_for
+from trace2strips.learners.learner import Learned
+from trace2strips.learners.learning import learn, load
+from trace2strips.learners.registry import make_learner
+from trace2strips.learners.transformer.learner import Strips, StripsCompletion, owners
 from trace2strips.model.world import count_parts, world_from_json, world_to_json
 from trace2strips.pddl import read_model
 from trace2strips.traces import Dataset, Trace, write_traces
@@ -31,19 +34,19 @@ def data(name: str, traces: int = 4000, init: str = "atoms", length: int = 25) -
 
 
 @pytest.fixture(scope="module")
-def blocks() -> tuple[Dataset, Dataset, LearnedModel]:
+def blocks() -> tuple[Dataset, Dataset, Learned]:
     train, test = data("blocksworld-5b", 10_000)
     return train, test, learn(train, test=test)
 
 
-def test_blocksworld_is_learned_exactly(blocks: tuple[Dataset, Dataset, LearnedModel]) -> None:
+def test_blocksworld_is_learned_exactly(blocks: tuple[Dataset, Dataset, Learned]) -> None:
     train, test, learned = blocks
-    assert learned.metrics["train_errors"] == learned.errors(train) == 0
-    assert learned.metrics["test_accuracy"] == learned.accuracy(test) == 1.0
+    assert learned.figures.train_errors == learned.errors(train) == 0
+    assert learned.figures.test_accuracy == learned.accuracy(test) == 1.0
     hidden = get_domain("blocksworld-5b").model
     true = count_parts(hidden)
-    assert {part: learned.metrics[part] for part in true} == true
-    assert learned.metrics["invented_atoms"] == 5  # holding
+    assert {part: getattr(learned.figures, part) for part in true} == true
+    assert learned.figures.invented_atoms == 5  # holding
     stack = learned.model.action("stack_b1_b2")
     names = {name for name in stack.add | stack.delete | stack.pre if name in hidden.atoms}
     assert names == {"clear_b1", "clear_b2", "handempty", "on_b1_b2"}  # aligned atoms keep their names
@@ -53,12 +56,12 @@ def test_blocksworld_is_learned_exactly(blocks: tuple[Dataset, Dataset, LearnedM
 @pytest.mark.parametrize("name", ["ferry:3x3", "npuzzle-5t", "maze:5x5", "logistics-3c"])
 def test_other_families(name: str, init: str) -> None:
     train, test = data(name, 8000, init)
-    learned = learn(train, LearnSettings(seed=1))
+    learned = learn(train, seed=1)
     assert learned.errors(train) == 0
     assert learned.accuracy(test) >= 0.995
 
 
-def test_same_seed_same_model(blocks: tuple[Dataset, Dataset, LearnedModel]) -> None:
+def test_same_seed_same_model(blocks: tuple[Dataset, Dataset, Learned]) -> None:
     train, _, learned = blocks
     again = learn(train)
     assert again.world == learned.world
@@ -68,7 +71,7 @@ def test_the_number_of_heads_does_not_matter() -> None:
     train, test = data("blocksworld:4", 6000)
     sizes = []
     for heads in (26, 40, 80):
-        learned = learn(train, LearnSettings(heads=heads))
+        learned = learn(train, StripsCompletion(heads=heads))
         assert learned.accuracy(test) == 1.0
         sizes.append(learned.world.counts())
     assert sizes[0] == sizes[1] == sizes[2]
@@ -76,10 +79,10 @@ def test_the_number_of_heads_does_not_matter() -> None:
 
 def test_the_papers_form_and_preset_run() -> None:
     train, _ = data("blocksworld:2", 500)
-    learned = learn(train, LearnSettings(form="attention", preset="paper", steps=4000))
-    assert learned.metrics["heads"] == 50
-    untrained = learn(train, LearnSettings(form="attention", preset="paper", steps=0))
-    assert learned.metrics["train_accuracy"] > untrained.metrics["train_accuracy"]
+    learned = learn(train, Strips(form="attention", preset="paper", steps=4000))
+    assert learned.figures.heads == 50
+    untrained = learn(train, Strips(form="attention", preset="paper", steps=0))
+    assert learned.figures.train_accuracy > untrained.figures.train_accuracy
 
 
 def test_noisy_labels() -> None:
@@ -91,25 +94,25 @@ def test_noisy_labels() -> None:
     )
     learned = learn(Dataset(train.vocabulary, train.tokens, flipped, train.offsets))
     assert learned.accuracy(test) > 0.95
-    assert any("noisy" in warning for warning in learned.metrics["warnings"])
+    assert any("noisy" in warning for warning in learned.figures.warnings)
 
 
 def test_contradictions_are_counted_and_named() -> None:
     traces = [Trace(("a", "b"), (True, False)), Trace(("a", "b"), (True, True)), Trace(("b",), (True,))]
     learned = learn(traces)
-    assert learned.metrics["contradictions"] == 1
-    assert learned.metrics["first_contradiction"]["action"] == "b"
+    assert learned.figures.contradictions == 1
+    assert learned.figures.first_contradiction.action == "b"
 
 
 def test_one_sided_and_tiny_data() -> None:
     never_refused = learn([Trace(("a", "b"), (True, True))])
-    assert "nothing can be said of preconditions" in never_refused.metrics["warnings"][0]
-    assert never_refused.metrics["train_errors"] == 0
+    assert "nothing can be said of preconditions" in never_refused.figures.warnings[0]
+    assert never_refused.figures.train_errors == 0
     assert never_refused.model.action("a").pre == frozenset()
     never_worked = learn([Trace(("a", "b"), (False, False))])
-    assert "nothing can be said of effects" in never_worked.metrics["warnings"][0]
+    assert "nothing can be said of effects" in never_worked.figures.warnings[0]
     single = learn([Trace(("a", "a", "b", "a"), (True, False, True, True))])
-    assert single.metrics["train_errors"] == 0
+    assert single.figures.train_errors == 0
     with pytest.raises(TraceError, match="no action in the traces"):
         learn([Trace((), ())])
     with pytest.raises(TraceError, match="no trace to test on"):
@@ -121,26 +124,32 @@ def test_one_sided_and_tiny_data() -> None:
 def test_too_few_heads() -> None:
     train, _ = data("blocksworld:3", 2000)
     with pytest.raises(UserError, match="5 heads are too few: the traces name 13 atoms already"):
-        learn(train, LearnSettings(heads=5))
-    learned = learn(train, LearnSettings(heads=14))  # one spare head, three blocks to hold
-    assert "heads are too few: at least" in learned.metrics["warnings"][0]
-    assert learned.metrics["train_accuracy"] < 1
+        learn(train, StripsCompletion(heads=5))
+    learned = learn(train, StripsCompletion(heads=14))  # one spare head, three blocks to hold
+    assert "heads are too few: at least" in learned.figures.warnings[0]
+    assert learned.figures.train_accuracy < 1
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"network": "lstm"}, "unknown network 'lstm'"),
+        ({"name": "lstm"}, "unknown learner 'lstm'"),
         ({"form": "loose"}, "unknown form 'loose'"),
         ({"preset": "slow"}, "unknown preset 'slow'"),
         ({"heads": 0}, "0 heads are too few"),
         ({"steps": -1}, "-1 steps"),
-        ({"seed": -1}, "seed -1 is out of range"),
+        ({"name": "completion", "form": "factored"}, "learner 'completion' has no setting 'form'"),
     ],
 )
 def test_impossible_settings(settings: dict[str, object], message: str) -> None:
+    name = str(settings.pop("name", "strips"))
     with pytest.raises(UserError, match=message):
-        LearnSettings(**settings)  # type: ignore[arg-type]
+        make_learner(name, settings)
+
+
+def test_impossible_seed() -> None:
+    with pytest.raises(UserError, match="seed -1 is out of range"):
+        learn([Trace(("a",), (True,))], seed=-1)
 
 
 def test_private_heads_go_to_the_most_refused_actions() -> None:
@@ -149,7 +158,7 @@ def test_private_heads_go_to_the_most_refused_actions() -> None:
     assert owners(dataset, 5).tolist() == [1, 2, 0, 1, 2]
 
 
-def test_the_world_as_json_and_back(blocks: tuple[Dataset, Dataset, LearnedModel]) -> None:
+def test_the_world_as_json_and_back(blocks: tuple[Dataset, Dataset, Learned]) -> None:
     world = blocks[2].world
     assert world_from_json(json.loads(json.dumps(world_to_json(world)))) == world
 
@@ -185,7 +194,7 @@ def test_learn_and_evaluate(run: Run, tmp_path: Path) -> None:
     for name in ("train_accuracy", "test_accuracy", "train_seconds", "atoms", "preconditions", "effects"):
         assert name in metrics
     model = read_model(tmp_path / "r" / "model.pddl")
-    assert model == load_run(tmp_path / "r").model
+    assert model == load(tmp_path / "r").model
     assert set(load_file(tmp_path / "r" / "weights.safetensors")) == {"query", "key", "value"}
     told = json.loads(run("evaluate", "r", "--test", "test.jsonl", "--json").stdout)
     assert told["test_accuracy"] == 1.0
@@ -213,14 +222,14 @@ def read_events(path: Path) -> list[Event]:
     return events
 
 
-EAGER = "import trace2strips.training as t, trace2strips.cli as c; t.CHECKPOINT_SECONDS = 0; c.main()"
+EAGER = "import trace2strips.learners.training as t, trace2strips.cli as c; t.CHECKPOINT_SECONDS = 0; c.main()"
 
 
 def test_a_killed_command_goes_on_to_the_same_result(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that is killed compiles the kernels, the one that goes on reads them from disk."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     write_sets(tmp_path, traces=1000)
-    words = ("learn", "train.t2s", "--steps", 12_000, "--form", "attention", "--preset", "paper")
+    words = ("learn", "train.t2s", "--steps", 12_000, "--learner", "strips", "--form", "attention", "--preset", "paper")
     process = subprocess.Popen(
         [sys.executable, "-c", EAGER, *map(str, words), "--out", "killed"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -251,7 +260,7 @@ def test_mistakes_with_runs(run: Run, tmp_path: Path) -> None:
         (("learn", "train.t2s", "--out", "file"), "file: is a file, not a folder"),
         (("learn", "train.t2s", "--out", "full"), "full: is not empty and no run"),
         (("learn", "train.t2s", "--out", "r", "--heads", 3), "3 heads are too few"),
-        (("learn", "train.t2s", "--out", "r", "--preset", "quick"), "unknown preset 'quick'"),
+        (("learn", "train.t2s", "--out", "r", "--learner", "strips", "--preset", "quick"), "unknown preset 'quick'"),
         (("evaluate", "none"), "none: no run of trace2strips"),
     ):
         refused(run, tmp_path, *words, message=message)
@@ -297,7 +306,7 @@ def test_traces_of_models_that_are_no_blocksworld() -> None:
             ok.append(bool(works))
         traces.append(Trace(tuple(actions), tuple(ok)))
     learned = learn(traces[:2000])
-    assert learned.metrics["train_errors"] == 0
+    assert learned.figures.train_errors == 0
     held_out = Dataset.of(traces[2000:])
     assert learned.accuracy(held_out) == 1.0
     assert len(learned.model.atoms) <= 4
@@ -308,8 +317,9 @@ def test_traces_of_models_that_are_no_blocksworld() -> None:
 
 
 def test_steps_by_network_and_size() -> None:
-    assert [steps_for(LearnSettings(network), 50) for network in ("strips", "sb", "rope")] == [2_000, 3_000, 2_500]
-    assert (
-        steps_for(LearnSettings("sb", preset="paper"), 128) == steps_for(LearnSettings(preset="paper"), 50) == 500_000
-    )
-    assert steps_for(LearnSettings("sb", steps=7), 50) == steps_for(LearnSettings(steps=7), 128) == 7
+    def steps(name: str, actions: int, **settings: object) -> int:
+        return make_learner(name, settings).steps_for(actions)
+
+    assert [steps(name, 50) for name in ("completion", "strips+completion", "sb", "rope")] == [0, 2_000, 3_000, 2_500]
+    assert steps("sb", 128, preset="paper") == steps("strips", 50, preset="paper") == 500_000
+    assert steps("sb", 50, steps=7) == steps("strips", 128, steps=7) == 7

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from trace2strips.learners.learning import LearnSettings, learn, open_run, save_run
+from trace2strips.learners.learning import learn
 from trace2strips.pddl import format_model, format_model_problem, format_problem
 from trace2strips.traces import Dataset, Trace, write_traces
 from trace2strips.worlds import get_domain
@@ -18,9 +18,7 @@ TOWER = ["pick-up_b2", "stack_b2_b3", "pick-up_b1", "stack_b1_b2"]
 
 
 def save(dataset: Dataset, folder: Path) -> Path:
-    settings = LearnSettings()
-    open_run(folder, dataset, settings)
-    save_run(learn(dataset, settings, run=folder), folder)
+    learn(dataset).save(folder)
     return folder
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -30,18 +30,11 @@ from trace2strips.files import check_writable, writing_text
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen
 from trace2strips.judging.sources import open_source
 from trace2strips.judging.world_metrics import measure_learned
-from trace2strips.learners.learning import (
-    NETWORKS,
-    LearnSettings,
-    RunLog,
-    check_learnable,
-    check_testable,
-    load_run,
-    measure,
-    open_run,
-    save_run,
-)
+from trace2strips.learners.learner import Figures, check_names
 from trace2strips.learners.learning import learn as learn_model
+from trace2strips.learners.learning import load
+from trace2strips.learners.registry import DEFAULT, LEARNERS, make_learner
+from trace2strips.learners.runs import RunLog, content_hash, open_run
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
@@ -248,23 +241,24 @@ def learn(
     traces: Annotated[Path, typer.Argument(help="Trace file or dataset to learn from.")],
     out: Annotated[Path, typer.Option(help="Folder for the run; an unfinished one there goes on.")],
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset to test on.")] = None,
-    network: Annotated[str, typer.Option(help=f"{', '.join(NETWORKS)}.")] = "strips",
-    form: Annotated[str, typer.Option(help="Of strips: factored (ours) or attention (the paper's).")] = "factored",
+    learner: Annotated[str, typer.Option(help=f"{', '.join(LEARNERS)}.")] = DEFAULT,
+    form: Annotated[str | None, typer.Option(help="Of strips: factored (ours) or attention (the paper's).")] = None,
     heads: Annotated[int | None, typer.Option(help="At most so many atoms; default: as many as needed.")] = None,
-    preset: Annotated[str, typer.Option(help="fast (ours) or paper (the paper's values).")] = "fast",
+    preset: Annotated[str | None, typer.Option(help="fast (ours) or paper (the paper's values).")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Training steps other than the preset's.")] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Learn a STRIPS world model from traces; writes model.pddl, model.json, metrics.json and weights."""
-    settings = LearnSettings(network, form, heads, preset, seed, steps)
-    dataset = read_trace_file(traces)
-    testing = None if test is None else read_trace_file(test)
-    with_file(traces, lambda: check_learnable(dataset, settings))
+    told = {"form": form, "heads": heads, "preset": preset, "steps": steps}
+    chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
+    dataset = read_trace_file(traces).with_start()
+    testing = None if test is None else read_trace_file(test).with_start()
+    with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
-        with_file(str(test), lambda: check_testable(dataset, testing))
-    open_run(out, dataset, settings, force)
+        with_file(str(test), lambda: check_names(dataset.vocabulary, testing.vocabulary))
+    open_run(out, chosen.run_settings(seed, content_hash(dataset)), force)
     log = RunLog(out)
     try:
         with training_bar(quiet) as show:
@@ -273,33 +267,47 @@ def learn(
                 log.write(stage, report)
                 show(stage, report)
 
-            learned = with_file(traces, lambda: learn_model(dataset, settings, testing, out, watch))
+            learned = with_file(
+                traces, lambda: learn_model(dataset, chosen, seed=seed, test=testing, folder=out, watch=watch)
+            )
     finally:
         log.close()
-    save_run(learned, out)
-    for warning in learned.metrics["warnings"]:
+    learned.write(out)
+    for warning in learned.figures.warnings:
         print(f"trace2strips: {warning}", file=sys.stderr)
-    if learned.metrics["contradictions"]:
-        first = learned.metrics["first_contradiction"]
-        worked, failed = (place_of(dataset, traces, first[which][0]) for which in ("worked", "refused"))
-        count, name = learned.metrics["contradictions"], printable(first["action"])
-        example = f"for example {name} worked {worked} and was refused {failed} after the same history"
-        print(f"trace2strips: {count} contradictions in the labels, {example}", file=sys.stderr)
+    if (first := learned.figures.first_contradiction) is not None:
+        worked, failed = (place_of(dataset, traces, which[0]) for which in (first.worked, first.refused))
+        example = (
+            f"for example {printable(first.action)} worked {worked} and was refused {failed} after the same history"
+        )
+        print(
+            f"trace2strips: {learned.figures.contradictions} contradictions in the labels, {example}", file=sys.stderr
+        )
     if not quiet:
-        show_metrics(out, learned.metrics)
+        show_figures(out, learned.figures)
 
 
-def show_metrics(out: Path, metrics: dict[str, Any]) -> None:
-    for split, traces in (("train", "traces"), ("test", "test_traces")):
-        if f"{split}_accuracy" in metrics:
-            wrong = f"{metrics[f'{split}_errors']} of {metrics[traces]:,} wrong"
-            print(f"{split} accuracy {metrics[f'{split}_accuracy']:.5f} ({wrong})")
-        if f"model_{split}_accuracy" in metrics:
-            wrong = f"{metrics[f'model_{split}_errors']} of {metrics[traces]:,} wrong"
-            print(f"{split} accuracy of the extracted model {metrics[f'model_{split}_accuracy']:.5f} ({wrong})")
+def show_figures(out: Path, figures: Figures) -> None:
+    for split, whose, accuracy, errors, traces in (
+        ("train", "", figures.train_accuracy, figures.train_errors, figures.traces),
+        ("train", " of the extracted model", figures.model_train_accuracy, figures.model_train_errors, figures.traces),
+        ("test", "", figures.test_accuracy, figures.test_errors, figures.test_traces),
+        (
+            "test",
+            " of the extracted model",
+            figures.model_test_accuracy,
+            figures.model_test_errors,
+            figures.test_traces,
+        ),
+    ):
+        if accuracy is not None:
+            print(f"{split} accuracy{whose} {accuracy:.5f} ({errors} of {traces:,} wrong)")
+    if figures.atoms is None:
+        print(f"a network alone, no model: the traces told no final values; {figures.train_seconds:.1f} s: {out}")
+        return
     print(
-        f"{metrics['atoms']} atoms ({metrics['invented_atoms']} invented), {metrics['preconditions']} preconditions, "
-        f"{metrics['effects']} effects, {metrics['train_seconds']:.1f} s: {out / 'model.pddl'}"
+        f"{figures.atoms} atoms ({figures.invented_atoms} invented), {figures.preconditions} preconditions, "
+        f"{figures.effects} effects, {figures.train_seconds:.1f} s: {out / 'model.pddl'}"
     )
 
 
@@ -322,19 +330,19 @@ def evaluate(
     get_planner(planner)
     if problems < 0:
         raise UserError(f"{problems} problems", hint="--problems 100, or 0 for none")
-    learned = load_run(run)
+    learned = load(run)
     source = open_source(str(run))
     hidden = source.domain if domain is None else get_domain(domain)
-    metrics = dict(learned.metrics)
     if test is not None:
         dataset = read_trace_file(test)
-        metrics |= with_file(test, lambda: measure(learned, dataset))
+        learned = with_file(test, lambda: learned.tested_on(dataset))
+    metrics = learned.figures.record()
     report = None
     if hidden is not None and problems:
         chosen = hidden.problems(problems, source.encoding)
         with progress_bar("planning", problems, quiet) as advance:
-            report = evaluate_planning(learned.world, hidden, source.encoding, chosen, planner, limits, advance)
-        needing = need_unseen(learned.world, hidden, chosen)
+            report = evaluate_planning(learned.need_world(), hidden, source.encoding, chosen, planner, limits, advance)
+        needing = need_unseen(learned.need_world(), hidden, chosen)
         metrics |= {**report.row(), "planner": planner, "problems_with_unseen_actions": len(needing)}
     if world:
         if hidden is None:
@@ -343,7 +351,7 @@ def evaluate(
     if as_json:
         print(json.dumps(metrics, indent=1))
         return
-    show_metrics(run, metrics)
+    show_figures(run, learned.figures)
     if report is not None and hidden is not None:
         plain_console().print(outcome_table(report, f"{problems} problems of {hidden.name}, planned by {planner}"))
     elif problems and not quiet:

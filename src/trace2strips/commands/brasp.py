@@ -23,7 +23,7 @@ from trace2strips.commands.terminal import ForceOption, JsonOption, plain_consol
 from trace2strips.errors import BraspError, TraceError
 from trace2strips.files import check_writable, writing_text
 from trace2strips.judging.sources import open_source
-from trace2strips.learners.learning import LearnedModel
+from trace2strips.learners.learner import Learned
 from trace2strips.learners.transformer.illustration import (
     format_html,
     illustrate_model,
@@ -105,7 +105,7 @@ def find_source(
     def with_setup() -> tuple[StripsModel, list[list[str]]]:
         chosen = dataset[number - 1]
         lines = dataset.lines[number - 1 : number]
-        names = tuple(source.action_index) if learned is None else learned.world.vocabulary.actions
+        names = tuple(source.action_index) if learned is None else learned.vocabulary.actions
         one = Dataset.of([chosen], replace(Dataset.of([chosen]).vocabulary, actions=names), lines)
         if learned is not None:
             one = one.with_start()
@@ -117,7 +117,7 @@ def find_source(
     return with_file(file, with_setup)
 
 
-def find_model(name: str) -> tuple[StripsModel | Program, LearnedModel | None]:
+def find_model(name: str) -> tuple[StripsModel | Program, Learned | None]:
     """A program, or a model; a learned one comes with its setup actions."""
     if name == SIMPLE.name:
         return SIMPLE, None

@@ -25,7 +25,8 @@ from trace2strips.judging.equivalence import (
 )
 from trace2strips.judging.plan_outcomes import Outcome, PlanningReport, evaluate_planning
 from trace2strips.judging.sources import Source
-from trace2strips.learners.learning import LearnedModel, LearnSettings, learn
+from trace2strips.learners.learner import Learned
+from trace2strips.learners.learning import learn
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.world import count_parts
@@ -42,7 +43,7 @@ PROBLEMS = 100
 STARTS = 20_000
 
 
-def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
+def run_demo(console: Console, out: Path | None = None) -> Learned:
     """Sample, learn, test, compare; writes the learned PDDL to `out` where given."""
     domain = get_domain(DOMAIN)
     console.rule(f"A hidden world: {DOMAIN}")
@@ -63,10 +64,9 @@ def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
     console.rule("Learning")
     start = time.perf_counter()
     learned = learn_with_bar(console, train, test)
-    metrics = learned.metrics
     console.print(
-        f"Learned in {seconds(start)}. Training traces explained: {metrics['train_accuracy']:.2%}. "
-        f"Test traces, four times as long and from unseen initial states: {metrics['test_accuracy']:.2%}."
+        f"Learned in {seconds(start)}. Training traces explained: {learned.figures.train_accuracy:.2%}. "
+        f"Test traces, four times as long and from unseen initial states: {learned.figures.test_accuracy:.2%}."
     )
     console.rule("Learned and hidden, side by side")
     ours, true = count_parts(learned.model), count_parts(domain.model)
@@ -91,7 +91,7 @@ def run_demo(console: Console, out: Path | None = None) -> LearnedModel:
     return learned
 
 
-def show_comparison(console: Console, learned: LearnedModel, domain: Domain) -> None:
+def show_comparison(console: Console, learned: Learned, domain: Domain) -> None:
     """Whether the two accept the same traces, and how that is known."""
     hidden, found = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
     starts, further = find_starts(hidden, found, count=STARTS)
@@ -109,13 +109,13 @@ def show_comparison(console: Console, learned: LearnedModel, domain: Domain) -> 
     )
 
 
-def show_plans(console: Console, learned: LearnedModel, domain: Domain) -> None:
+def show_plans(console: Console, learned: Learned, domain: Domain) -> None:
     """All planning problems, and the plan of the first one."""
     problems = domain.problems(PROBLEMS)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("planning", total=PROBLEMS)
         report = evaluate_planning(
-            learned.world, domain, problems=problems, progress=lambda n: progress.advance(task, n)
+            learned.need_world(), domain, problems=problems, progress=lambda n: progress.advance(task, n)
         )
     console.print(
         f"{PROBLEMS} problems, none of which starts where a training trace did. Mimir plans with the learned model; "
@@ -146,7 +146,7 @@ def outcome_table(report: PlanningReport, title: str) -> Table:
     return table
 
 
-def learn_with_bar(console: Console, train: Dataset, test: Dataset) -> LearnedModel:
+def learn_with_bar(console: Console, train: Dataset, test: Dataset) -> Learned:
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("training", total=None)
 
@@ -154,7 +154,7 @@ def learn_with_bar(console: Console, train: Dataset, test: Dataset) -> LearnedMo
             total = report.steps if stage == "training" else None
             progress.update(task, description=stage, total=total, completed=report.step)
 
-        return learn(train, LearnSettings(seed=0), test, watch=watch)
+        return learn(train, test=test, watch=watch)
 
 
 def seconds(start: float) -> str:

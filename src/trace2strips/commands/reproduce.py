@@ -25,9 +25,11 @@ from trace2strips.experiments.local import LocalExecutor
 from trace2strips.experiments.results import Row, read_results
 from trace2strips.experiments.runs import ENCODINGS, EXPERIMENTS, Run, arranged, planned
 from trace2strips.files import check_writable
-from trace2strips.learners.learning import NETWORKS, need_torch
+from trace2strips.learners.decoder.learner import need_torch
 from trace2strips.learners.training import Report
 from trace2strips.worlds import get_domain
+
+NETWORKS = ("strips", "sb", "sinusoidal", "rope")
 
 
 def reproduce(

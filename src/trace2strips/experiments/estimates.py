@@ -10,7 +10,6 @@ from statistics import mean
 from trace2strips.experiments.datasets import samples
 from trace2strips.experiments.results import Row
 from trace2strips.experiments.runs import Run
-from trace2strips.learners.learning import steps_for
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -86,7 +85,7 @@ def scaled(known: Cost, measured: Run, run: Run, taken: int | None = None) -> Co
 
 
 def wanted_steps(run: Run) -> int:
-    return steps_for(run.learn_settings, len(get_domain(run.domain).reachable_actions))
+    return run.learner.steps_for(len(get_domain(run.domain).reachable_actions))
 
 
 def dataset_bytes(runs: Sequence[Run]) -> int:

@@ -25,19 +25,10 @@ from trace2strips.experiments.runs import LARGE, Run
 from trace2strips.judging.equivalence import compare, find_starts, with_final_values
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.judging.sources import Source
-from trace2strips.learners.learning import (
-    LearnedModel,
-    RunLog,
-    Watcher,
-    learn,
-    load_run,
-    measure,
-    open_run,
-    read_settings,
-    run_settings,
-    save_run,
-    write_json,
-)
+from trace2strips.learners.decoder.learner import decoder_of
+from trace2strips.learners.learner import Job, Learned, Watcher
+from trace2strips.learners.learning import load
+from trace2strips.learners.runs import RunLog, content_hash, open_run, read_settings, write_json
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Kind
@@ -70,22 +61,22 @@ def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watch
     clock.enter("sampling")
     test = sampler(domain, run.test_set, train)
     clock.enter("testing")
-    learned.metrics.update(measure(learned, test))
+    learned = learned.tested_on(test)
     row = {**run.record(), **figures_of(learned), **hidden_counts(domain, train)}
     if run.noise:
         row["clean_train_accuracy"] = learned.accuracy(train)
     if run.suffix != "none":  # else no goal can be said
         clock.enter("planning")
-        row |= plan(learned.world, domain, run.encoding)
-    if not learned.network_only:
+        row |= plan(learned.need_world(), domain, run.encoding)
+    if learned.world is not None:
         clock.enter("comparing")
         row |= compare_with_hidden(learned, domain, run.seed)
-    if learned.weights is not None and not learned.network_only:
+    if run.network != "strips" and learned.world is not None:
         row |= differences(domain, learned.world)
     if has_curve(run):
         clock.enter("long traces")
         row |= against_length(learned, sampler(domain, curve_set(run), train))
-        if not learned.network_only:
+        if learned.world is not None:
             row |= from_long_traces(learned, domain, test, run.encoding)
     row |= {"seconds": clock.stop(), "machine": machine(), "commit": commit(), "version": __version__}
     row["date"] = datetime.now(UTC).date().isoformat()
@@ -142,15 +133,17 @@ def flip(dataset: Dataset, share: float, seed: int) -> Dataset:
     return replace(dataset, inapplicable=dataset.inapplicable ^ (scored & (rng.random(len(scored)) < share)))
 
 
-def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None) -> LearnedModel:
+def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None) -> Learned:
     """Learn in the folder, which keeps log and checkpoints. A model that was learned there from these very traces is
     taken; what an older version left there from others is done anew.
     """
+    train = train.with_start()
+    wanted = run.learner.run_settings(run.seed, content_hash(train))
     begun = read_settings(folder)
-    stale = begun is not None and begun != run_settings(train, run.learn_settings)
+    stale = begun is not None and begun != wanted
     if not stale and (folder / "metrics.json").exists():
-        return load_run(folder)
-    open_run(folder, train, run.learn_settings, force=stale)
+        return load(folder)
+    open_run(folder, wanted, force=stale)
     log = RunLog(folder)
 
     def tell(stage: str, report: Report) -> None:
@@ -159,17 +152,18 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
             watch(stage, report)
 
     try:
-        learned = learn(train, run.learn_settings, None, folder, tell, network_only=run.suffix == "none")
+        run.learner.check(train)
+        learned = run.learner.learn(train, Job(run.seed, folder, tell))
     finally:
         log.close()
-    save_run(learned, folder)
+    learned.write(folder)
     return learned
 
 
-def figures_of(learned: LearnedModel) -> dict[str, Any]:
+def figures_of(learned: Learned) -> dict[str, Any]:
     """What learning and testing measured; the run's own settings are in the row already."""
     names = ("domain", "encoding", "traces", "heads", "test_traces", "first_contradiction")
-    return {name: value for name, value in learned.metrics.items() if name not in names}
+    return {name: value for name, value in learned.figures.record().items() if name not in names}
 
 
 def hidden_counts(domain: Domain, train: Dataset) -> dict[str, Any]:
@@ -187,7 +181,7 @@ def plan(world: WorldModel, domain: Domain, encoding: str) -> dict[str, Any]:
     return row
 
 
-def compare_with_hidden(learned: LearnedModel, domain: Domain, seed: int) -> dict[str, Any]:
+def compare_with_hidden(learned: Learned, domain: Domain, seed: int) -> dict[str, Any]:
     a, b = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
     starts, further = find_starts(a, b, seed=seed)
     found = compare(*with_final_values(a, b), starts, seed=seed, further=further)
@@ -207,11 +201,9 @@ def differences(domain: Domain, world: WorldModel) -> dict[str, int]:
     return found
 
 
-def against_length(learned: LearnedModel, traces: Dataset) -> dict[str, Any]:
+def against_length(learned: Learned, traces: Dataset) -> dict[str, Any]:
     """Accuracy of the network by the number of actions, in bins: [[longest in the bin, share right, traces], …]."""
-    from trace2strips.learners.decoder.network import right_traces
-
-    right = right_traces(learned.decoder(), traces)
+    right = ~learned.predictor.wrong_traces(traces)
     bins = np.maximum(0, np.diff(traces.actions_before()) - 1) // BIN
     return {
         "accuracy_by_length": [
@@ -220,12 +212,12 @@ def against_length(learned: LearnedModel, traces: Dataset) -> dict[str, Any]:
     }
 
 
-def from_long_traces(learned: LearnedModel, domain: Domain, test: Dataset, encoding: str) -> dict[str, Any]:
+def from_long_traces(learned: Learned, domain: Domain, test: Dataset, encoding: str) -> dict[str, Any]:
     """M_L: the model extracted from test traces, how it plans and how it differs from the hidden one."""
     from trace2strips.learners.decoder.probing import extract_by_probing, with_actions
 
     traces = with_actions(test, PROBED_LONG)
-    probed = extract_by_probing(learned.decoder(), test, traces)
+    probed = extract_by_probing(decoder_of(learned), test, traces)
     row = evaluate_planning(probed.world, domain, encoding, domain.problems(PROBLEMS, encoding)).row()
     row |= differences(domain, probed.world) | {"probed_traces": len(traces)}
     return {f"long_{name}": value for name, value in row.items()}

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from trace2strips.learners.learning import LearnSettings
+from trace2strips.learners.learner import Learner
+from trace2strips.learners.registry import make_learner
 from trace2strips.worlds import BENCHMARKS
 from trace2strips.worlds.sampling import SampleSettings
 
@@ -46,7 +47,7 @@ class Run:
     test_traces: int = 200_000
 
     def __post_init__(self) -> None:
-        _ = self.learn_settings, self.training_set, self.test_set  # each refuses what it does not know
+        _ = self.learner, self.training_set, self.test_set  # each refuses what it does not know
 
     @property
     def name(self) -> str:
@@ -58,8 +59,17 @@ class Run:
         return "-".join(parts).replace(":", "")
 
     @property
-    def learn_settings(self) -> LearnSettings:
-        return LearnSettings(self.network, self.form, self.heads, self.preset, self.seed, self.max_steps)
+    def learner(self) -> Learner:
+        if self.network != "strips":
+            settings = {"preset": self.preset, "heads": self.heads, "steps": self.max_steps}
+            return make_learner(self.network, settings | {"network_only": self.suffix == "none"})
+        if self.max_steps == 0 and self.preset == "fast":
+            return make_learner("completion", {"heads": self.heads})
+        settings = {"form": self.form, "heads": self.heads, "steps": self.max_steps}
+        if self.preset == "fast":
+            return make_learner("strips+completion", settings)
+        rate = 5e-3 if self.domain == "ferry-8c" and self.encoding == "atoms" else None  # as in the paper
+        return make_learner("strips", settings | {"preset": self.preset, "rate": rate})
 
     @property
     def training_set(self) -> SampleSettings:

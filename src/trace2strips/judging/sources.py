@@ -16,7 +16,8 @@ from jaxtyping import Bool
 from trace2strips.errors import DomainError, FileError, ModelError, PddlError, shorten, suggest
 from trace2strips.files import read_text
 from trace2strips.judging.plan_outcomes import align, start_names
-from trace2strips.learners.learning import LearnedModel, load_run
+from trace2strips.learners.learner import Learned
+from trace2strips.learners.learning import load
 from trace2strips.model.strips import Atom, State, StripsModel, StripsProblem
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem, read_model, with_file
@@ -32,12 +33,12 @@ class Source:
     model: StripsModel
     world: WorldModel | None = None
     domain: Domain | None = None
-    learned: LearnedModel | None = None
+    learned: Learned | None = None
 
     @property
     def encoding(self) -> str:
         """How training traces told their initial state."""
-        return str((self.learned.metrics.get("encoding") if self.learned else None) or "atoms")
+        return str((self.learned.figures.encoding if self.learned else None) or "atoms")
 
     @property
     def named_states(self) -> tuple[str, ...]:
@@ -59,8 +60,8 @@ class Source:
 def open_source(name: str) -> Source:
     path = Path(name)
     if path.is_dir():
-        learned = load_run(path)
-        return Source(name, learned.model, learned.world, known_domain(learned.metrics.get("domain")), learned)
+        learned = load(path)
+        return Source(name, learned.model, learned.world, known_domain(learned.figures.domain), learned)
     if path.suffix == ".pddl":
         return Source(name, read_model(path))
     if path.exists():

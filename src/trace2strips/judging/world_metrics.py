@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float64, Int, Int64, UInt, UInt64
 
 from trace2strips.compilation import compiled
 from trace2strips.errors import TraceError, UserError
-from trace2strips.learners.learning import LearnedModel
+from trace2strips.learners.learner import Learned
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces import Dataset
@@ -55,7 +55,7 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class ModelPredictor:
-    """A STRIPS model over tokens: hidden (`Vocabulary.extend`) or learned (`LearnedModel.over_tokens`).
+    """A STRIPS model over tokens: hidden (`Vocabulary.extend`) or learned (`Learned.over_tokens`).
 
     An action of the history that the model itself refuses changes nothing.
     """
@@ -217,11 +217,11 @@ def measure_world(
 
 
 def measure_learned(
-    learned: LearnedModel, domain: Domain, encoding: str = "atoms", settings: WorldSettings | None = None
+    learned: Learned, domain: Domain, encoding: str = "atoms", settings: WorldSettings | None = None
 ) -> WorldMetrics:
     """The measures of a learned model, on histories of the hidden domain in the words that it was trained on."""
     wanted = SampleSettings(HISTORY_TRACES, HISTORY_LENGTH, "test", encoding, "none")
-    words = replace(learned.world.vocabulary, test_atoms=())
+    words = replace(learned.vocabulary, test_atoms=())
     template = replace(sample(domain, replace(wanted, traces=1)), vocabulary=words)
     histories = sample(domain, wanted, like=template)
     predictor = ModelPredictor(learned.over_tokens(histories), histories.vocabulary)

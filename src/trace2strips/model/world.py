@@ -93,6 +93,11 @@ def world_from_json(record: dict[str, Any]) -> WorldModel:
         StripsAction(a["name"], frozenset(a["pre"]), frozenset(a["add"]), frozenset(a["delete"]))
         for a in record["actions"]
     )
-    words = {k: tuple(v) if isinstance(v, list) else v for k, v in record["vocabulary"].items()}
     states = {name: frozenset(state) for name, state in record["states"].items()}
-    return WorldModel(StripsModel(tuple(record["atoms"]), actions, name="learned"), Vocabulary(**words), states)  # type: ignore[arg-type]
+    model = StripsModel(tuple(record["atoms"]), actions, name="learned")
+    return WorldModel(model, vocabulary_from_json(record["vocabulary"]), states)
+
+
+def vocabulary_from_json(record: Mapping[str, Any]) -> Vocabulary:
+    words: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
+    return Vocabulary(**words)

@@ -1,0 +1,329 @@
+"""The interface of all learners: traces in, `Learned` out.
+
+A learner is a frozen dataclass whose fields are its settings. `check` says before any work what cannot be learned;
+`learn` does it. What differs from run to run and is no setting (the seed, the run folder, whom to tell) is in a `Job`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool
+
+from trace2strips.errors import TraceError, UserError, shorten
+from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
+from trace2strips.learners.training import Report
+from trace2strips.model.strips import State, StripsModel
+from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.world import WorldModel
+from trace2strips.pddl import format_model
+from trace2strips.traces import Dataset
+from trace2strips.traces.accuracy import wrong_traces
+from trace2strips.traces.checking import Contradiction, find_contradictions
+from trace2strips.traces.reading import Traces, as_dataset
+
+Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion", "probing") and where it stands
+LONGEST_PRINTED = 40  # lines of a model that `str` shows
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of learning: the seed, the folder for checkpoints, where a run that was cut off goes on, and whom to
+    tell how it goes."""
+
+    seed: int = 0
+    folder: Path | None = None
+    watch: Watcher | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**63:
+            raise UserError(f"the seed {self.seed} is out of range", hint="0 to 2^63 - 1")
+
+    def tell(self, stage: str, report: Report) -> None:
+        if self.watch:
+            self.watch(stage, report)
+
+
+class Learner(ABC):
+    """What turns traces into a model."""
+
+    name: ClassVar[str]  # on the command line, in run folders and in rows of results
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse traces that nothing can be learned from."""
+        if not (dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION).any():
+            raise TraceError(
+                "there is no action in the traces", hint="a trace needs actions that worked or were refused"
+            )
+
+    @abstractmethod
+    def learn(self, dataset: Dataset, job: Job) -> Learned:
+        """Learn from traces that `check` has let pass."""
+
+    def meaning(self) -> Mapping[str, Any]:
+        """What the settings stand for in this version: a preset may change from one to the next."""
+        return {}
+
+    def run_settings(self, seed: int, data: str) -> dict[str, Any]:
+        """What the folder of a run on traces with this hash says of it."""
+        settings = asdict(self)  # type: ignore[call-overload]  # every learner is a dataclass
+        return run_settings(self.name, settings, seed, self.meaning(), data)
+
+    def steps_for(self, actions: int) -> int:
+        """How many steps of training are wanted where there are so many actions."""
+        return 0
+
+    @abstractmethod
+    def predictor(self, learned: Learned) -> Predictor:
+        """What predicts: the model, or a network."""
+
+
+@runtime_checkable  # the type checker of the tests asks
+class Predictor(Protocol):
+    """Predicts which positions of traces are refused; its own refusals change nothing."""
+
+    def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
+        """Which traces have a position that is predicted wrongly."""
+
+
+@dataclass(frozen=True)
+class WorldPredictor:
+    """The learned model predicts."""
+
+    world: WorldModel
+
+    def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
+        return wrong_traces(self.world.over_tokens(dataset.vocabulary), dataset)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured while learning and testing; None where there is nothing to measure.
+
+    `train_…` and `test_…` are of what predicts: the model, or a decoder's network; then `model_…` are of the model that
+    was read out of it.
+    """
+
+    traces: int
+    train_accuracy: float
+    train_errors: int
+    train_seconds: float
+    contradictions: int = 0
+    first_contradiction: Contradiction | None = None
+    warnings: tuple[str, ...] = ()
+    domain: str | None = None  # what the traces say that they come from
+    encoding: str | None = None
+    atoms: int | None = None
+    preconditions: int | None = None
+    effects: int | None = None
+    invented_atoms: int | None = None
+    heads: int | None = None
+    steps: int | None = None
+    attempts: int | None = None
+    network_train_accuracy: float | None = None  # of the network before completion
+    model_train_accuracy: float | None = None
+    model_train_errors: int | None = None
+    probing_seconds: float | None = None
+    probed_traces: int | None = None
+    least_sure_precondition: float | None = None
+    least_sure_effect: float | None = None
+    test_traces: int | None = None
+    test_accuracy: float | None = None
+    test_errors: int | None = None
+    model_test_accuracy: float | None = None
+    model_test_errors: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """For metrics.json: all that there is."""
+        found = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.first_contradiction is not None:
+            found["first_contradiction"] = vars(self.first_contradiction)
+        return {name: value for name, value in found.items() if value is not None}
+
+    def with_model(self, world: WorldModel) -> Figures:
+        """With the size of the model."""
+        counts = world.counts()
+        return replace(
+            self,
+            atoms=counts["atoms"],
+            preconditions=counts["preconditions"],
+            effects=counts["effects"],
+            invented_atoms=len(world.invented),
+        )
+
+    @staticmethod
+    def of(record: Mapping[str, Any]) -> Figures:
+        """The inverse of `record`; what a later version may have measured besides is left out."""
+        known = {item.name for item in fields(Figures)}
+        found = {name: value for name, value in record.items() if name in known}
+        found["warnings"] = tuple(found.get("warnings", ()))
+        if (first := found.get("first_contradiction")) is not None:
+            places = tuple(first["worked"]), tuple(first["refused"])
+            found["first_contradiction"] = Contradiction(first["action"], *places)
+        return Figures(**found)
+
+
+def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
+    """What is measured of every learner."""
+    contradictions = find_contradictions(dataset)
+    return Figures(
+        traces=len(dataset),
+        train_accuracy=1 - errors / len(dataset),
+        train_errors=errors,
+        train_seconds=seconds,
+        contradictions=len(contradictions),
+        first_contradiction=contradictions[0] if contradictions else None,
+        domain=dataset.settings.get("domain"),
+        encoding=dataset.settings.get("init"),
+    )
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned, by whom, and what was measured. It prints itself.
+
+    `world` is None for a decoder that was told no final values: no model can be read out of it.
+    """
+
+    learner: Learner
+    seed: int
+    data: str  # a hash of the training traces
+    vocabulary: Vocabulary  # their names
+    world: WorldModel | None
+    figures: Figures
+    weights: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
+
+    @staticmethod
+    def of(
+        learner: Learner,
+        job: Job,
+        dataset: Dataset,
+        world: WorldModel | None,
+        figures: Figures,
+        weights: Mapping[str, np.ndarray] | None = None,
+    ) -> Learned:
+        return Learned(learner, job.seed, content_hash(dataset), dataset.vocabulary, world, figures, weights)
+
+    @property
+    def model(self) -> StripsModel:
+        """The STRIPS model over domain actions."""
+        return self.need_world().model
+
+    def need_world(self) -> WorldModel:
+        if self.world is None:
+            raise UserError(
+                "no model was learned, only a network: the traces told no final values",
+                hint="--learner completion, or final values in the traces ('trace2strips sample --suffix all')",
+            )
+        return self.world
+
+    @property
+    def predictor(self) -> Predictor:
+        return self.learner.predictor(self)
+
+    def pddl(self) -> str:
+        """The domain as PDDL that every planner takes, without setup actions."""
+        return format_model(self.model)
+
+    def save(self, folder: str | Path, force: bool = False) -> None:
+        """Write a run folder: PDDL, JSON, figures and weights; `trace2strips.load` reads it again."""
+        open_run(Path(folder), self.settings, force)
+        self.write(Path(folder))
+
+    def write(self, folder: Path) -> None:
+        """Write the results into a run folder that is open already."""
+        write_run(RunRecord(self.settings, self.figures.record(), self.vocabulary, self.world, self.weights), folder)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The learner, its settings and the seed as a run folder says them."""
+        return self.learner.run_settings(self.seed, self.data)
+
+    def start(self, name: str | None = None) -> State:
+        """What the model says of an initial state: by name, or where traces that tell nothing begin."""
+        return self.need_world().start("start" if name is None else name)
+
+    def errors(self, traces: Traces) -> int:
+        """Traces with a wrong prediction. Names that training did not have are the user's error."""
+        dataset = as_dataset(traces)
+        self.check_names(dataset)
+        return int(self.predictor.wrong_traces(dataset).sum())
+
+    def accuracy(self, traces: Traces) -> float:
+        """The share of traces, given as `learn` takes them, in which every position is predicted rightly."""
+        dataset = as_dataset(traces)
+        return 1 - self.errors(dataset) / len(dataset)  # who gives no trace is told so
+
+    def tested_on(self, traces: Traces) -> Learned:
+        """The same with figures of these test traces."""
+        dataset = as_dataset(traces)
+        errors = self.errors(dataset)
+        found: dict[str, Any] = {"test_errors": errors, "test_accuracy": 1 - errors / len(dataset)}
+        if self.figures.model_train_errors is not None:  # the network predicts, a model was read out of it
+            errors = int(WorldPredictor(self.need_world()).wrong_traces(dataset).sum())
+            found |= {"model_test_errors": errors, "model_test_accuracy": 1 - errors / len(dataset)}
+        return replace(self, figures=replace(self.figures, test_traces=len(dataset), **found))
+
+    def over_tokens(self, dataset: Dataset) -> StripsModel:
+        """The model with the setup actions of a dataset: what classifies whole traces."""
+        self.check_names(dataset)
+        return self.need_world().over_tokens(dataset.vocabulary)
+
+    def check_names(self, dataset: Dataset) -> None:
+        """Initial atoms that training never saw are no error: nothing is known of them, and they change nothing."""
+        if not len(dataset):
+            raise TraceError("there is no trace to test on", hint="at least one")
+        check_names(self.vocabulary, dataset.vocabulary)
+
+    def __str__(self) -> str:
+        """Who learned what how well, and the model."""
+        f = self.figures
+        lines = [f"learned by {self.learner.name}: {f.train_accuracy:.2%} of {f.traces:,} training traces explained"]
+        if self.world is None:
+            return "\n".join([*lines, "a network alone: the traces told no final values"])
+        lines.append(f"{f.atoms} atoms ({f.invented_atoms} invented), {len(self.model.actions)} actions")
+        for action in self.model.actions:
+            lines.append(action.name)
+            lines += [
+                f"  {what} {', '.join(sorted(atoms, key=self.model.atom_index.__getitem__)) or '–'}"
+                for what, atoms in (("needs  ", action.pre), ("adds   ", action.add), ("deletes", action.delete))
+            ]
+        left = len(lines) - LONGEST_PRINTED
+        return "\n".join(lines if left <= 0 else [*lines[:LONGEST_PRINTED], f"… {left} more lines: print(it.pddl())"])
+
+
+def check_names(known: Vocabulary, used: Vocabulary) -> None:
+    """Refuse a name of actions, initial states or final atoms that is not known."""
+    for kind, names in (
+        (Kind.ACTION, used.actions),
+        (Kind.INIT_STATE, used.init_states),
+        (Kind.TEST_ATOM, used.test_atoms),
+    ):
+        for name in names:
+            known.number(kind, name)
+
+
+def refuse_unknown(value: str, known: tuple[str, ...], what: str) -> None:
+    if value not in known:
+        raise UserError(f"unknown {what} {shorten(value)!r}", hint=f"{' or '.join(known)}")
+
+
+def refuse_negative_steps(steps: int | None) -> None:
+    if steps is not None and steps < 0:
+        raise UserError(f"{steps} steps", hint="0 or more")
+
+
+def one_sided(dataset: Dataset) -> list[str]:
+    """What cannot be said where labels are all alike, a sentence each."""
+    is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
+    refused = dataset.inapplicable[is_action]
+    if refused.all():
+        return ["no action ever worked: nothing can be said of effects"]
+    if not refused.any():
+        return ["no action was ever refused: nothing can be said of preconditions"]
+    return []

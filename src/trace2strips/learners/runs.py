@@ -1,0 +1,217 @@
+"""Run folders: what `trace2strips learn` writes and others read.
+
+settings.json         the learner, its settings and what they mean, the seed, a hash of the traces
+metrics.json          the figures; written last, so that a folder with it is complete
+model.pddl, model.json, weights.safetensors
+log.jsonl, events.…   how training went, for plain tools and for TensorBoard
+checkpoint-….safetensors while training runs: a run that was killed goes on there
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as pack_arrays
+
+from trace2strips.errors import FileError
+from trace2strips.files import check_readable, read_text, writing, writing_text
+from trace2strips.learners.training import Report
+from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.world import WorldModel, vocabulary_from_json, world_from_json, world_to_json
+from trace2strips.pddl import format_model
+from trace2strips.traces import Dataset
+
+BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
+PREVIOUS = "previous"  # the results of the run before, while it is done anew
+RESULT_FILES = ("metrics.json", "model.json", "model.pddl", "weights.safetensors", "log.jsonl")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run folder holds. `world` is None where only a network was trained."""
+
+    settings: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+    vocabulary: Vocabulary
+    world: WorldModel | None
+    weights: Mapping[str, np.ndarray] | None
+
+
+def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
+    """Make the folder, or continue in one that the same command on the same traces has begun.
+
+    With `force` a run of ours is done anew; its old results are kept in `previous` until the new ones are there.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise FileError("is a file, not a folder", file=folder, hint="name another folder")
+    if folder.exists() and any(path.suffix not in BEFORE for path in folder.iterdir()):
+        theirs = read_settings(folder)
+        if theirs is None:
+            raise FileError("is not empty and no run of trace2strips", file=folder, hint="name another folder")
+        if not force:
+            if (folder / "metrics.json").exists():
+                raise FileError("holds a finished run already", file=folder, hint="--force learns anew")
+            if theirs != settings:
+                raise FileError("holds another unfinished run", file=folder, hint="--force starts anew")
+            return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / "metrics.json").exists():
+            (folder / PREVIOUS).mkdir(exist_ok=True)
+            for name in ("settings.json", *RESULT_FILES):
+                if (folder / name).exists():
+                    (folder / name).replace(folder / PREVIOUS / name)
+        for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*", ".*.part"):
+            for old in folder.glob(pattern):
+                old.unlink()
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=folder) from None
+    write_json(folder / "settings.json", settings)
+
+
+def run_settings(learner: str, settings: Mapping[str, Any], seed: int, meaning: Any, data: str) -> dict[str, Any]:
+    """What settings.json says of a run: what tells whether a folder holds this one."""
+    said = {"trace2strips": "run", "learner": learner, "settings": settings, "seed": seed, "meaning": meaning,
+            "data": data}  # fmt: skip
+    return dict(json.loads(json.dumps(said)))  # as it is read again: lists for tuples
+
+
+def read_settings(folder: Path) -> dict[str, Any] | None:
+    """What a run folder was begun with; None if it is none of ours."""
+    try:
+        record = json.loads(read_text(folder / "settings.json"))
+        return record if record["trace2strips"] == "run" else None
+    except (FileError, ValueError, KeyError, TypeError):
+        return None
+
+
+def content_hash(dataset: Dataset) -> str:
+    """Tells datasets apart."""
+    digest = hashlib.sha256("\n".join(dataset.vocabulary.names).encode())
+    for array in (dataset.tokens, dataset.inapplicable, dataset.offsets):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def write_run(run: RunRecord, folder: Path) -> None:
+    """Write the results; metrics.json comes last, so that a folder with it is complete."""
+    model: dict[str, Any] = {"vocabulary": asdict(run.vocabulary)}  # of a network without a model
+    if run.world is not None:
+        model = world_to_json(run.world)
+        with writing_text(folder / "model.pddl", force=True) as stream:
+            stream.write(format_model(run.world.model))
+    write_json(folder / "model.json", model)
+    if run.weights is not None:
+        with writing(folder / "weights.safetensors", force=True) as raw:
+            raw.write(pack_arrays(dict(run.weights), {"learner": str(run.settings["learner"])}))
+    write_json(folder / "metrics.json", run.metrics)
+    for checkpoint in folder.glob("checkpoint-*.safetensors"):
+        checkpoint.unlink()
+    shutil.rmtree(folder / PREVIOUS, ignore_errors=True)
+
+
+def read_run(folder: Path) -> RunRecord:
+    """What a finished run left."""
+    for name in ("metrics.json", "model.json", "settings.json"):
+        if not (folder / name).exists():
+            if (folder / "settings.json").exists():
+                raise FileError("the run is not finished", file=folder, hint="run 'trace2strips learn' again to go on")
+            raise FileError(
+                "no run of trace2strips", file=folder, hint="'trace2strips learn TRACES --out RUN' makes one"
+            )
+        check_readable(folder / name)
+    try:
+        settings, metrics, model = (
+            json.loads(read_text(folder / f"{name}.json")) for name in ("settings", "metrics", "model")
+        )
+        return RunRecord(
+            with_learner(settings),
+            metrics,
+            vocabulary_from_json(model["vocabulary"]),
+            world_from_json(model) if model.get("actions") else None,
+            read_weights(folder / "weights.safetensors"),
+        )
+    except (ValueError, KeyError, TypeError, SafetensorError):
+        raise broken(folder) from None
+
+
+def broken(folder: Path) -> FileError:
+    return FileError("a file of the run is broken", file=folder, hint="learn it again")
+
+
+def with_learner(settings: dict[str, Any]) -> dict[str, Any]:
+    """Folders of before learners had names of their own say `network`."""
+    if "learner" in settings:
+        return settings
+    old = dict(settings["settings"])
+    seed, network = int(old.pop("seed")), old.pop("network")
+    if network != "strips":
+        del old["form"]
+        return settings | {"learner": network, "settings": old, "seed": seed}
+    if old["preset"] == "paper":
+        return settings | {"learner": "strips", "settings": old, "seed": seed}
+    del old["preset"]
+    if old["steps"] == 0:
+        return settings | {"learner": "completion", "settings": {"heads": old["heads"]}, "seed": seed}
+    return settings | {"learner": "strips+completion", "settings": old, "seed": seed}
+
+
+def read_weights(path: Path) -> dict[str, np.ndarray] | None:
+    if not path.exists():
+        return None
+    check_readable(path)
+    with safe_open(path, framework="numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def write_json(path: Path, record: Any) -> None:
+    with writing_text(path, force=True) as stream:
+        json.dump(record, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+
+
+class RunLog:
+    """log.jsonl for plain tools and events for TensorBoard, both in the run folder."""
+
+    def __init__(self, folder: Path) -> None:
+        from tensorboardX import SummaryWriter  # loads PyTorch where that is installed: only training shall wait for it
+
+        self.path = folder / "log.jsonl"
+        try:
+            self.events = SummaryWriter(str(folder))
+        except OSError as error:
+            raise FileError(error.strerror or str(error), file=folder) from None
+
+    def write(self, stage: str, report: Report) -> None:
+        """Add a row. A run that was cut off and goes on may come by the same step again: the newer row stays."""
+        row = {"stage": stage, **asdict(report)}
+        row["loss"] = report.loss if isfinite(report.loss) else None
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+            earlier = [line for line in lines if place_in_log(json.loads(line)) < place_in_log(row)]
+            with writing_text(self.path, force=True) as stream:
+                stream.writelines(f"{line}\n" for line in (*earlier, json.dumps(row)))
+            if stage == "training":
+                step = (report.attempt - 1) * report.steps + report.step
+                for name in ("loss", "accuracy"):
+                    self.events.add_scalar(name, getattr(report, name), step)
+                self.events.flush()
+        except OSError as error:
+            raise FileError(error.strerror or str(error), file=self.path, hint="is the disk full?") from None
+
+    def close(self) -> None:
+        self.events.close()
+
+
+def place_in_log(row: dict[str, Any]) -> tuple[int, int, bool]:
+    """Where a row of the log belongs."""
+    return row["attempt"], row["step"], row["stage"] != "training"

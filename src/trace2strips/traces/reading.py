@@ -1,0 +1,39 @@
+"""Traces as a user may give them: a file's path, a dataset, a list of traces, or lists of (action, ok)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from trace2strips.errors import TraceError, shorten
+from trace2strips.traces.dataset import Dataset, Trace
+from trace2strips.traces.formats import read_traces
+
+Traces = str | PathLike[str] | Dataset | Iterable[Trace | Sequence[tuple[str, bool]]]
+HINT = "a path, a Dataset, a list of Trace, or lists such as [('open', True), ('open', False)]"
+
+
+def as_dataset(traces: Traces) -> Dataset:
+    """One dataset, whatever was given; every trace in it says where it starts."""
+    if isinstance(traces, Dataset):
+        return traces.with_start()
+    if isinstance(traces, str | PathLike):
+        return read_traces(Path(traces)).with_start()
+    if not isinstance(traces, Iterable):
+        raise TraceError(f"{shorten(repr(traces))} are no traces", hint=HINT)
+    return Dataset.of([as_trace(number, item) for number, item in enumerate(traces, 1)]).with_start()
+
+
+def as_trace(number: int, item: Any) -> Trace:
+    if isinstance(item, Trace):
+        return item
+    try:
+        pairs = [(action, ok) for action, ok in item]
+    except (TypeError, ValueError):
+        raise TraceError(f"trace {number} is no list of (action, ok)", hint=HINT) from None
+    for action, ok in pairs:
+        if not isinstance(action, str) or ok not in (True, False):
+            raise TraceError(f"trace {number}: {shorten(repr((action, ok)))} is no (action, ok)", hint=HINT)
+    return Trace(tuple(action for action, _ in pairs), tuple(bool(ok) for _, ok in pairs))
