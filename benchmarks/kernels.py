@@ -15,8 +15,9 @@ import torch
 from measuring import options, seconds, write_results
 
 from trace2strips.learners.transformer import module as strips_module
+from trace2strips.learners.transformer.kernels import Gradient, gradient_step
 from trace2strips.learners.transformer.module import StripsTransformer, focal_loss, pad
-from trace2strips.learners.transformer.strips_transformer import SHARED, Gradient, Layout, Theta, gradient_step
+from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

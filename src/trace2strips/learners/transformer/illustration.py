@@ -21,7 +21,8 @@ from rich.text import Text
 
 from trace2strips.brasp import Program, evaluate, strips_program
 from trace2strips.errors import BraspError, printable, shorten
-from trace2strips.learners.transformer.strips_transformer import SHARED, Layout, expand, head_steps, theta_of
+from trace2strips.learners.transformer.parameters import SHARED, Layout, theta_of
+from trace2strips.learners.transformer.references import expand, head_steps
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
 

@@ -1,6 +1,6 @@
 """The STRIPS Transformer as a `torch.nn.Module`, in both forms, for any device. Needs the extra `networks`.
 
-The same numbers as the NumPy references and the Numba kernels of `strips_transformer`, with gradients by autograd.
+The same numbers as `references` in NumPy and `kernels` in Numba, with gradients by autograd.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
-from trace2strips.learners.transformer.strips_transformer import LEAST, Layout, Theta
+from trace2strips.learners.transformer.kernels import LEAST
+from trace2strips.learners.transformer.parameters import Layout, Theta
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 
