@@ -147,6 +147,23 @@ def test_setup_actions_are_hard_wired() -> None:
         assert y.tolist() == [0, 0, 1, 0]  # init-false, init-q, test-p, test-q
 
 
+def test_setup_actions_of_a_learned_model_are_those_of_the_vocabulary() -> None:
+    """Hard-wired as parameters here, written as STRIPS actions there: the same actions, whatever was learned."""
+    vocabulary = Vocabulary(("a", "b"), ("p", "q"), ("s0", "s1"), ("q", "r"), has_init_false=True)
+    layout = Layout(vocabulary, np.array([0, SHARED]))
+    rng = np.random.default_rng(1)
+    theta = Theta(*(rng.random((layout.rows, layout.heads)).astype(np.float32) for _ in range(3)))
+    found = model_of(theta, layout)
+    atoms = layout.names()
+    states = {
+        name: frozenset(atom for atom, deleted in zip(atoms, theta.value[2 + i], strict=True) if deleted < 0.5)
+        for i, name in enumerate(vocabulary.init_states)
+    }
+    actions = tuple(found.action(name) for name in vocabulary.actions)
+    assert found.actions == vocabulary.extend(StripsModel(atoms, actions), states).actions
+    assert [action.name for action in actions if action.pre] == ["a", "b"]
+
+
 def test_stick_breaking_by_hand() -> None:
     scores = torch.tensor([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.5, 0.5, 0.0]])
     assert break_stick(scores).tolist() == [[0, 0, 0], [0.5, 0, 0], [0.25, 0.5, 0]]

@@ -12,17 +12,15 @@ from torch import Tensor, nn
 
 from trace2strips.learners.transformer.kernels import LEAST
 from trace2strips.learners.transformer.parameters import Layout, Theta
-from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 
 
 class StripsTransformer(nn.Module):
     """y_θ for batches of padded traces. Parameters are probabilities; keep them in [0, 1] as you train."""
 
+    learned: Tensor
     fixed: Tensor
     row: Tensor
-    is_action: Tensor
-    has_value: Tensor
     askable: Tensor
 
     def __init__(self, layout: Layout, theta: Theta, form: str = "factored") -> None:
@@ -33,37 +31,20 @@ class StripsTransformer(nn.Module):
         self.query = nn.Parameter(torch.from_numpy(theta.query.copy()))
         self.key = nn.Parameter(torch.from_numpy(theta.key.copy()))
         self.value = nn.Parameter(torch.from_numpy(theta.value.copy()))
-        kinds = layout.vocabulary.kinds
-        # setup actions are hard-wired: one more row of constants per token, and a padding token that does nothing
-        fixed = np.zeros((3, len(kinds) + 1, layout.heads))
-        for token, kind in enumerate(kinds.tolist()):
-            head = layout.head[token]
-            match Kind(kind):
-                case Kind.INIT_FALSE:
-                    fixed[1:, token] = 1
-                case Kind.INIT_ATOM:
-                    fixed[1, token, head] = 1
-                case Kind.TEST_ATOM:
-                    fixed[0, token, head] = 1
-                case Kind.INIT_STATE:
-                    fixed[1, token] = 1
-                case Kind.ACTION:
-                    pass
-        is_action = np.append(kinds == Kind.ACTION, False)
-        has_value = np.append(np.isin(kinds, (Kind.ACTION, Kind.INIT_STATE)), False)
-        self.register_buffer("fixed", torch.from_numpy(fixed).to(dtype))
+        # one more token than the vocabulary has: padding, which does nothing
+        wired = np.pad(layout.hard_wired, ((0, 0), (0, 1), (0, 0)))
+        self.register_buffer("learned", torch.from_numpy(np.isnan(wired)))
+        self.register_buffer("fixed", torch.from_numpy(np.nan_to_num(wired)).to(dtype))
         self.register_buffer("row", torch.from_numpy(np.append(np.maximum(layout.row, 0), 0)))
-        self.register_buffer("is_action", torch.from_numpy(is_action[:, None]).to(dtype))
-        self.register_buffer("has_value", torch.from_numpy(has_value[:, None]).to(dtype))
         self.register_buffer("askable", torch.from_numpy(layout.askable).to(dtype))
 
     def forward(
         self, tokens: Int64[Tensor, "batch time"], masked: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch time"]:
         """The inapplicability of each position; masked positions are attended by nobody. Padding is token −1."""
-        q = (self.fixed[0] + self.is_action * (self.query * self.askable)[self.row])[tokens]  # (batch, time, heads)
-        k = (self.fixed[1] + self.is_action * self.key[self.row])[tokens] * ~masked[..., None]
-        v = (self.fixed[2] + self.has_value * self.value[self.row])[tokens]
+        rows = torch.stack([self.query * self.askable, self.key, self.value])[:, self.row]
+        q, k, v = torch.where(self.learned, rows, self.fixed)[:, tokens]  # (batch, time, heads) each
+        k = k * ~masked[..., None]
         y = attend(q, k, v) if self.form == "attention" else scan(q, k, v)  # (batch, time, heads)
         return 1 - (1 - y).prod(dim=-1)  # Eq. 10
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Float32, Int64
 
 from trace2strips.learners.layout import Rows
 from trace2strips.model.strips import Atom, StripsAction, StripsModel
@@ -42,6 +42,28 @@ class Layout(Rows):
         for spare, owner in enumerate(self.owner):
             mask[slice(self.actions) if owner == SHARED else owner, len(self.aligned) + spare] = True
         return mask
+
+    @cached_property
+    def hard_wired(self) -> Float32[np.ndarray, "3 tokens heads"]:
+        """Query, key and value of every token on every head, NaN where they are learned: all of an action, and the
+        values of `init-s`. `init-false` deletes every head, `init-p` makes p's head true, `test-p` asks p's head alone.
+        """
+        table = np.zeros((3, len(self.vocabulary), self.heads), dtype=np.float32)
+        query, key, value = table
+        for token, kind in enumerate(self.vocabulary.kinds.tolist()):
+            head = self.head[token]
+            match Kind(kind):
+                case Kind.INIT_FALSE:
+                    key[token], value[token] = 1, 1
+                case Kind.INIT_ATOM:
+                    key[token, head] = 1
+                case Kind.INIT_STATE:
+                    key[token], value[token] = 1, np.nan
+                case Kind.ACTION:
+                    table[:, token] = np.nan
+                case Kind.TEST_ATOM:
+                    query[token, head] = 1
+        return table
 
     def names(self) -> tuple[Atom, ...]:
         """Aligned heads carry their atom's name, invented ones `p<head>`."""
@@ -81,32 +103,22 @@ def theta_of(model: StripsModel, layout: Layout) -> Theta:
     return Theta(*parts)
 
 
+def over_tokens(theta: Theta, layout: Layout) -> Theta:
+    """Q, K, V of every token, a row each: what is hard-wired, and θ where it is learned."""
+    table = layout.hard_wired.astype(theta.query.dtype)
+    has_row = layout.row >= 0
+    rows = np.stack([theta.query * layout.askable, theta.key, theta.value])[:, layout.row[has_row]]
+    table[:, has_row] = np.where(np.isnan(table[:, has_row]), rows, table[:, has_row])
+    return Theta(*table)
+
+
 def model_of(theta: Theta, layout: Layout, name: str = "learned") -> StripsModel:
     """The STRIPS model over tokens that binarised parameters are, with the hard-wired setup actions."""
-    binary = theta.binarise()
     atoms = layout.names()
-    every = frozenset(atoms)
-
-    def chosen(row: Bool[np.ndarray, " heads"]) -> frozenset[Atom]:
-        return frozenset(atoms[i] for i in np.flatnonzero(row))
-
+    binary = over_tokens(theta.binarise(), layout)
     actions = []
-    vocabulary = layout.vocabulary
-    for token, (kind, text) in enumerate(zip(vocabulary.kinds.tolist(), vocabulary.names, strict=True)):
-        subject = frozenset({vocabulary.subjects[token]})
-        match Kind(kind):
-            case Kind.INIT_FALSE:
-                actions.append(StripsAction(text, delete=every))
-            case Kind.INIT_ATOM:
-                actions.append(StripsAction(text, add=subject))
-            case Kind.TEST_ATOM:
-                actions.append(StripsAction(text, pre=subject))
-            case _:
-                row = layout.row[token]
-                query, key, value = (part[row] > 0 for part in (binary.query, binary.key, binary.value))
-                if kind == Kind.INIT_STATE:
-                    actions.append(StripsAction(text, frozenset(), chosen(~value), chosen(value)))
-                else:
-                    pre = chosen(query & layout.askable[row])
-                    actions.append(StripsAction(text, pre, chosen(key & ~value), chosen(key & value)))
+    for token, text in enumerate(layout.vocabulary.names):
+        query, key, value = (part[token] > 0 for part in (binary.query, binary.key, binary.value))
+        chosen = (frozenset(atoms[i] for i in np.flatnonzero(heads)) for heads in (query, key & ~value, key & value))
+        actions.append(StripsAction(text, *chosen))
     return StripsModel(atoms, tuple(actions), name=name)

@@ -12,8 +12,7 @@ attention (the paper's equations)            factored (ours, the default)
 
 A state of 1 means "deleted", 0 "true or never touched". Positions labelled inapplicable change nothing. The factored
 form moves the query out of the stick: O(n) per head instead of O(n²), and a head reads the most recent effect at every
-parameter value. Setup actions are hard-wired: `init-false` deletes every head, `init-p` makes p's head true, `test-p`
-asks p's head alone; only the values of `init-s` are learned.
+parameter value. Setup actions are hard-wired (`Layout.hard_wired`).
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from trace2strips.learners.transformer.kernels import LEAST
-from trace2strips.learners.transformer.parameters import Layout, Theta
-from trace2strips.model.vocabulary import Kind
+from trace2strips.learners.transformer.parameters import Layout, Theta, over_tokens
 
 
 @dataclass(frozen=True)
@@ -38,23 +36,9 @@ class TokenTheta:
 
 
 def expand(theta: Theta, layout: Layout, tokens: np.ndarray) -> TokenTheta:
-    """Q(i) = θ(·, m, 1), K(i) = θ(·, m, 2), V(i) = θ(·, m, 3) (Eqs. 4-6), with the setup actions' rows hard-wired."""
-    q, k, v = (np.zeros((len(tokens), layout.heads), dtype=theta.query.dtype) for _ in range(3))
-    for i, token in enumerate(tokens):
-        row, head = layout.row[token], layout.head[token]
-        match Kind(layout.vocabulary.kinds[token]):
-            case Kind.INIT_FALSE:
-                k[i], v[i] = 1, 1
-            case Kind.INIT_ATOM:
-                k[i, head] = 1
-            case Kind.TEST_ATOM:
-                q[i, head] = 1
-            case Kind.INIT_STATE:
-                k[i], v[i] = 1, theta.value[row]
-            case Kind.ACTION:
-                q[i] = theta.query[row] * layout.askable[row]
-                k[i], v[i] = theta.key[row], theta.value[row]
-    return TokenTheta(q, k, v)
+    """Q(i) = θ(·, m, 1), K(i) = θ(·, m, 2), V(i) = θ(·, m, 3) (Eqs. 4-6), with the setup actions hard-wired."""
+    every = over_tokens(theta, layout)
+    return TokenTheta(every.query[tokens], every.key[tokens], every.value[tokens])
 
 
 @dataclass(frozen=True)
