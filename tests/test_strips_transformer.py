@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import models
 
+from trace2strips.learners.radam import rectification
 from trace2strips.learners.transformer.kernels import Gradient, gradient_step
 from trace2strips.learners.transformer.module import StripsTransformer, break_stick, pad
 from trace2strips.learners.transformer.module import focal_loss as torch_focal_loss
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
-from trace2strips.learners.transformer.optimiser import Parameters, radam_step, rectification
+from trace2strips.learners.transformer.optimiser import Parameters, radam_step
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta, model_of, theta_of
 from trace2strips.learners.transformer.references import attention_reference, factored_reference, focal_loss
 from trace2strips.model.strips import StripsAction, StripsModel, label

@@ -49,7 +49,7 @@ from torch.nn import functional
 from trace2strips.learners.decoder.network import Decoder, in_threads, make_batch, probabilities, right_traces
 from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
 from trace2strips.learners.decoder.stick_breaking import places_of
-from trace2strips.learners.transformer.optimiser import BETA1, BETA2, EPSILON, rectification
+from trace2strips.learners.radam import BETA1, BETA2, EPSILON, rectification
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 
