@@ -18,10 +18,13 @@ import numpy as np
 import torch
 from measuring import options, seconds, seconds_of_both, write_results
 
-from trace2strips.learners.decoder.network import Batch, Decoder, in_threads
+from trace2strips.learners.decoder.batches import Batch
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.probing import probe, probe_slowly
 from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
-from trace2strips.learners.decoder.stick_breaking import Packing, attend, attend_padded, strict_mask
+from trace2strips.learners.decoder.stick_breaking import attend, attend_padded, strict_mask
+from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.learners.decoder.training import DecoderNetwork
 from trace2strips.traces import Dataset
 from trace2strips.worlds import get_domain

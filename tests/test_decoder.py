@@ -16,19 +16,13 @@ from conftest import Run
 
 from trace2strips.errors import FileError, TraceError, UserError
 from trace2strips.learners.decoder import training as decoder_training
+from trace2strips.learners.decoder.batches import Batch, make_batch
+from trace2strips.learners.decoder.inference import Session, probabilities, right_traces, self_masked
 from trace2strips.learners.decoder.learner import Rope, StickBreaking, decoder_of
-from trace2strips.learners.decoder.network import (
-    Batch,
-    Decoder,
-    Session,
-    make_batch,
-    probabilities,
-    right_traces,
-    self_masked,
-)
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, OptimiserSettings
 from trace2strips.learners.decoder.softmax import attend_softmax
-from trace2strips.learners.decoder.stick_breaking import Packing
 from trace2strips.learners.decoder.training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
 from trace2strips.learners.learner import Figures, Learned
 from trace2strips.learners.learning import learn, load
@@ -552,10 +546,10 @@ def test_checkpoints_of_other_versions_are_refused(tmp_path: Path) -> None:
 def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
     code = (
         "import numpy as np, hashlib\n"
-        "from trace2strips.domains import get_domain\n"
-        "from trace2strips.traces import sample, SampleSettings\n"
-        "from trace2strips.networks.decoder_training import DecoderNetwork\n"
-        "from trace2strips.networks.decoder_settings import *\n"
+        "from trace2strips.worlds import get_domain\n"
+        "from trace2strips.worlds.sampling import sample, SampleSettings\n"
+        "from trace2strips.learners.decoder.training import DecoderNetwork\n"
+        "from trace2strips.learners.decoder.settings import *\n"
         "d = sample(get_domain('blocksworld:3'), SampleSettings(30, 12, suffix='all'))\n"
         "n = DecoderNetwork(d, DecoderSettings(d_model=16, heads=2), OptimiserSettings(), 5, 0)\n"
         "n.steps, n.ripe, n.hard = 1, 1, n.find_hard()\n"

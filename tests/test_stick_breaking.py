@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.softmax import attend_softmax
 from trace2strips.learners.decoder.stick_breaking import (
-    Packing,
     attend,
     attend_padded,
     attend_reference,

@@ -1,9 +1,9 @@
-"""Multi-head softmax attention over packed traces, as in `stick_breaking`: what the baselines use.
+"""Multi-head softmax attention over packed traces: what the baselines use.
 
     z_j = q·k_j / √d,   A_j = e^{z_j} / Σ_m e^{z_m},   o = Σ_j A_j v_j
 
 A query sees the first `visible` keys of its trace and gets 0 if there are none. PyTorch's own fused attention does the
-work, on any device, on traces of similar length padded together. Needs the extra `networks`. May import up to `traces`.
+work, on any device, on traces of similar length padded together. Needs the extra `networks`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from trace2strips.learners.decoder.stick_breaking import Packing, pad, places_of, unpad
+from trace2strips.learners.decoder.packing import Packing, pad, places_of, unpad
 
 BUCKET = 16  # traces of similar length that are padded together
 

@@ -31,7 +31,7 @@ and Schulz's iteration with PyTorch's coefficients, but in float32); everything 
 
 A batch is cut into CHUNKS parts, whatever the number of threads, and their gradients are added in order, so a step has
 the same bits on any machine with the same libraries. Parameters are views into one flat vector, which the optimiser
-updates as a whole. Needs the extra `networks`. May import up to `traces`.
+updates as a whole. Needs the extra `networks`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,12 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from torch.nn import functional
 
-from trace2strips.learners.decoder.network import Decoder, in_threads, make_batch, probabilities, right_traces
+from trace2strips.learners.decoder.batches import make_batch
+from trace2strips.learners.decoder.inference import probabilities, right_traces
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.packing import places_of
 from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
-from trace2strips.learners.decoder.stick_breaking import places_of
+from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.learners.radam import BETA1, BETA2, EPSILON, rectification
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
