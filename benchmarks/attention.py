@@ -23,7 +23,7 @@ from trace2strips.learners.decoder.network import Decoder
 from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.probing import probe, probe_slowly
 from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
-from trace2strips.learners.decoder.stick_breaking import attend, attend_padded, strict_mask
+from trace2strips.learners.decoder.stick_breaking import attend_padded, attend_sticks, strict_mask
 from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.learners.decoder.training import DecoderNetwork
 from trace2strips.traces import Dataset
@@ -53,7 +53,7 @@ def attention(bias: float, repeats: int) -> tuple[float, float]:
         return torch.autograd.grad(attend_padded(inputs[0], inputs[1], inputs[2], seen), inputs, weights)
 
     def half(parts: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        return torch.autograd.grad(attend(parts[0], parts[1], parts[2], packing), parts[:3], parts[3])
+        return torch.autograd.grad(attend_sticks(parts[0], parts[1], parts[2], packing), parts[:3], parts[3])
 
     def kernel() -> list[Sequence[torch.Tensor]]:
         return list(in_threads(half, halves))
@@ -70,7 +70,7 @@ class PlainDecoder(Decoder):
         assert heard is None
         lengths = np.diff(batch.packing.query_offsets)
         longest = int(lengths.max())
-        where = torch.from_numpy(batch.packing.query_places)
+        where = torch.from_numpy(batch.packing.padded_query_indices)
         tokens = torch.zeros(len(lengths) * longest, dtype=torch.int64)
         tokens[where] = torch.from_numpy(batch.tokens)
         is_key = torch.zeros(len(lengths) * longest, dtype=torch.bool)

@@ -9,7 +9,7 @@ from strategies import models
 
 from trace2strips.learners.radam import rectification
 from trace2strips.learners.transformer.kernels import Gradient, gradient_step
-from trace2strips.learners.transformer.module import StripsTransformer, break_stick, pad
+from trace2strips.learners.transformer.module import StripsTransformer, break_stick, pad_traces
 from trace2strips.learners.transformer.module import focal_loss as torch_focal_loss
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
 from trace2strips.learners.transformer.optimiser import Parameters, radam_step
@@ -82,7 +82,7 @@ def test_gradients_agree_with_autograd(
     loss = gradient_step(theta, layout, dataset, chosen, form, *focus, out)
     wide = Theta(*(part.astype(np.float64) for part in (theta.query, theta.key, theta.value)))
     module = StripsTransformer(layout, wide, form)
-    tokens, refused = pad(dataset, chosen)
+    tokens, refused = pad_traces(dataset, chosen)
     expected = torch_focal_loss(module(tokens, refused), refused, tokens, *focus)
     assert loss == pytest.approx(float(expected.detach()), abs=2e-5, rel=1e-4)
     expected.backward()

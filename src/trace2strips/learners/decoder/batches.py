@@ -27,12 +27,13 @@ def make_batch(
     dataset: Dataset,
     chosen: Int64[np.ndarray, " traces"],
     masked: Bool[np.ndarray, " positions"] | None = None,
-    kept: Bool[np.ndarray, " places"] | None = None,
+    kept: Bool[np.ndarray, " chosen_positions"] | None = None,
     shift: float = 0.0,
 ) -> Batch:
     """Some traces of a dataset. Actions that are `masked` are no keys; without it, those labelled inapplicable.
 
-    Of the `test-p`, which nobody attends to, only those `kept` are there, if that is said of the chosen traces' places.
+    Of the `test-p`, which nobody attends to, only those `kept` are there, if that is said for each position of
+    the chosen traces. `shift` is added to every score of stick-breaking attention.
     """
     masked = dataset.inapplicable if masked is None else masked
     kept = np.empty(0, dtype=bool) if kept is None else kept

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from trace2strips.learners.decoder.batches import make_batch
 from trace2strips.learners.decoder.network import Decoder
-from trace2strips.learners.decoder.packing import Packing, places_of
+from trace2strips.learners.decoder.packing import Packing, indices_of_traces
 from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces import Dataset
@@ -31,12 +31,12 @@ def probabilities(
     dataset: Dataset,
     masked: Bool[np.ndarray, " positions"] | None = None,
     traces: Int64[np.ndarray, " traces"] | None = None,
-) -> Float32[np.ndarray, " places"]:
+) -> Float32[np.ndarray, " chosen_positions"]:
     """y of every position of these traces (default: all), where `masked` actions (default: by label) are no keys."""
     traces = np.arange(len(dataset)) if traces is None else traces
     lengths = dataset.offsets[traces + 1] - dataset.offsets[traces]
 
-    def run(part: Int64[np.ndarray, " some"]) -> Float32[np.ndarray, " places"]:
+    def run(part: Int64[np.ndarray, " some"]) -> Float32[np.ndarray, " chosen_positions"]:
         with torch.inference_mode():
             y = torch.sigmoid(decoder(make_batch(dataset, traces[part], masked)))
         return y.float().cpu().numpy()
@@ -57,7 +57,7 @@ def self_masked(decoder: Decoder, dataset: Dataset) -> Float32[np.ndarray, " pos
     open_traces = np.arange(len(dataset))
     is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
     while len(open_traces):
-        where = places_of(dataset.offsets, open_traces)
+        where = indices_of_traces(dataset.offsets, open_traces)
         y = probabilities(decoder, dataset, masked, open_traces)
         result[where] = y
         changed = is_action[where] & ((y >= 0.5) != masked[where])

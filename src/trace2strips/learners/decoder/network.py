@@ -30,7 +30,7 @@ from trace2strips.learners.decoder.batches import Batch
 from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.settings import DecoderSettings
 from trace2strips.learners.decoder.softmax import attend_softmax
-from trace2strips.learners.decoder.stick_breaking import attend, attend_reference
+from trace2strips.learners.decoder.stick_breaking import attend_sticks, attend_sticks_slowly
 
 
 class Block(nn.Module):
@@ -128,7 +128,7 @@ class Decoder(nn.Module):
         key_positions: Int64[Tensor, " keys"],
     ) -> Float[Tensor, "queries heads size"]:
         if self.settings.variant == "sb":
-            return attend(q, k, v, packing) if self.settings.fused else attend_reference(q, k, v, packing)
+            return attend_sticks(q, k, v, packing) if self.settings.fused else attend_sticks_slowly(q, k, v, packing)
         if self.settings.variant == "rope":
             q, k = rotate(q, query_positions), rotate(k, key_positions)
         return attend_softmax(q, k, v, packing)

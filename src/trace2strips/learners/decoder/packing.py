@@ -27,13 +27,13 @@ class Packing:
     shift: float = 0.0  # is added to every score
 
     @cached_property
-    def query_places(self) -> Int64[np.ndarray, " queries"]:
+    def padded_query_indices(self) -> Int64[np.ndarray, " queries"]:
         """Where each query stands among the padded ones."""
-        return places(self.query_offsets)
+        return padded_indices(self.query_offsets)
 
     @cached_property
-    def key_places(self) -> Int64[np.ndarray, " keys"]:
-        return places(self.key_offsets)
+    def padded_key_indices(self) -> Int64[np.ndarray, " keys"]:
+        return padded_indices(self.key_offsets)
 
     @cached_property
     def mask(self) -> Bool[np.ndarray, "traces longest keys"]:
@@ -41,27 +41,27 @@ class Packing:
         longest, keys = (int(np.diff(o).max(initial=0)) for o in (self.query_offsets, self.key_offsets))
         traces = len(self.query_offsets) - 1
         seen = np.zeros(traces * longest, dtype=np.int64)
-        seen[self.query_places] = self.visible
+        seen[self.padded_query_indices] = self.visible
         return (np.arange(keys) < seen[:, None]).reshape(traces, longest, keys)
 
 
-def places(offsets: Int64[np.ndarray, " boundaries"]) -> Int64[np.ndarray, " items"]:
-    """Row · longest + column of each item, when every trace is a row."""
+def padded_indices(offsets: Int64[np.ndarray, " boundaries"]) -> Int64[np.ndarray, " items"]:
+    """Where each item stands when every trace is padded to a row as long as the longest: row · longest + column."""
     lengths = np.diff(offsets)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     return np.arange(offsets[-1]) - offsets[rows] + rows * int(lengths.max(initial=0))
 
 
-def places_of(
+def indices_of_traces(
     offsets: Int64[np.ndarray, " boundaries"], chosen: Int64[np.ndarray, " traces"]
-) -> Int64[np.ndarray, " queries"]:
-    """Where the positions of a batch of these traces stand in the dataset."""
+) -> Int64[np.ndarray, " items"]:
+    """Where the items of these traces stand among those of all traces, in the order in which the traces are named."""
     lengths = offsets[chosen + 1] - offsets[chosen]
     ends = np.cumsum(lengths)
     return np.repeat(offsets[chosen] - ends + lengths, lengths) + np.arange(lengths.sum())
 
 
-def pad(
+def pad_items(
     items: Float[Tensor, "items heads size"], where: Int64[np.ndarray, " items"], shape: tuple[int, int]
 ) -> Float[Tensor, "batch heads time size"]:
     """Packed rows to (batch, heads, time, size), zeros elsewhere."""
@@ -70,7 +70,8 @@ def pad(
     return rows.reshape(*shape, *items.shape[1:]).transpose(1, 2)
 
 
-def unpad(
+def unpad_items(
     padded: Float[Tensor, "batch heads time size"], where: Int64[np.ndarray, " items"]
 ) -> Float[Tensor, "items heads size"]:
+    """The inverse of `pad_items`."""
     return padded.transpose(1, 2).flatten(0, 1)[torch.from_numpy(where).to(padded.device)]

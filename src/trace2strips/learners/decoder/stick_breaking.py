@@ -5,9 +5,9 @@
 Traces are packed (`packing`): a query sees the first `visible` keys of its trace, and the nearest is the last of these.
 A query without a key gets 0. Training may add a `shift` to all z of a batch (`training`).
 
-`attend` is the fused kernel for the CPU, `attend_reference` the same in log space on padded tensors, on any device.
-The kernel holds 32 queries side by side, in the lanes of two vectors, and walks over the keys once in each direction;
-nothing of size queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
+`attend_sticks` is the fused kernel for the CPU, `attend_sticks_slowly` the same in log space on padded tensors, on any
+device. The kernel holds 32 queries side by side, in the lanes of two vectors, and walks over the keys once in each
+direction; nothing of size queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
 
     T starts as g·o;   T −= A·(g·v);   dz = A·(1 − β)·(g·v) − β·T;   then stick *= 1 − β
 
@@ -31,7 +31,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trace2strips.compilation import compiled
-from trace2strips.learners.decoder.packing import Packing, pad, unpad
+from trace2strips.learners.decoder.packing import Packing, pad_items, unpad_items
 
 VECTOR = 16  # float32 in the widest vector
 LANES = 2 * VECTOR  # queries side by side
@@ -69,18 +69,18 @@ def strict_mask(keys: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch time ti
     return keys[:, None, :] & torch.ones(time, time, dtype=torch.bool, device=keys.device).tril(-1)
 
 
-def attend_reference(
+def attend_sticks_slowly(
     q: Float[Tensor, "queries heads size"],
     k: Float[Tensor, "keys heads size"],
     v: Float[Tensor, "keys heads size"],
     packing: Packing,
 ) -> Float[Tensor, "queries heads size"]:
-    """The same as `attend`, slowly, on any device."""
+    """The same as `attend_sticks`, slowly, on any device."""
     mask = packing.mask
-    padded_q = pad(q, packing.query_places, mask.shape[:2])
-    padded_k, padded_v = (pad(x, packing.key_places, mask.shape[::2]) for x in (k, v))
+    padded_q = pad_items(q, packing.padded_query_indices, mask.shape[:2])
+    padded_k, padded_v = (pad_items(x, packing.padded_key_indices, mask.shape[::2]) for x in (k, v))
     out = attend_padded(padded_q, padded_k, padded_v, torch.from_numpy(mask).to(q.device), packing.shift)
-    return unpad(out, packing.query_places)
+    return unpad_items(out, packing.padded_query_indices)
 
 
 # --- vectors ---------------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class VectorModel(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, vector, ir.VectorType(number, vector.size))
 
 
-def place(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any, index: Any, vector: Any) -> Any:
+def pointer_to(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any, index: Any, vector: Any) -> Any:
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), context.get_value_type(vector).as_pointer())
 
@@ -113,7 +113,7 @@ def load(_, array, index, template):  # type: ignore[no-untyped-def]
     vector = Vector(array.dtype, template.count)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        where = place(context, builder, signature.args[0], arguments[0], arguments[1], vector)
+        where = pointer_to(context, builder, signature.args[0], arguments[0], arguments[1], vector)
         return builder.load(where, align=array.dtype.bitwidth // 8)
 
     return vector(array, index, template), generate
@@ -122,7 +122,7 @@ def load(_, array, index, template):  # type: ignore[no-untyped-def]
 @intrinsic
 def store(_, array, index, row):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        where = place(context, builder, signature.args[0], arguments[0], arguments[1], row)
+        where = pointer_to(context, builder, signature.args[0], arguments[0], arguments[1], row)
         builder.store(arguments[2], where, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -149,7 +149,7 @@ def add_times(_, factor, row, total):  # type: ignore[no-untyped-def]
 # --- fused kernel ----------------------------------------------------------------------------------------------------
 
 
-def attend(
+def attend_sticks(
     q: Float[Tensor, "queries heads size"],
     k: Float[Tensor, "keys heads size"],
     v: Float[Tensor, "keys heads size"],

@@ -49,7 +49,7 @@ from torch.nn import functional
 from trace2strips.learners.decoder.batches import make_batch
 from trace2strips.learners.decoder.inference import probabilities, right_traces
 from trace2strips.learners.decoder.network import Decoder
-from trace2strips.learners.decoder.packing import places_of
+from trace2strips.learners.decoder.packing import indices_of_traces
 from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
 from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.learners.radam import BETA1, BETA2, EPSILON, rectification
@@ -134,7 +134,7 @@ class DecoderNetwork:
         """The share of these traces in the mean over `traces`."""
         data, share = self.dataset, 1.0 if self.progress < ALL_TESTED else self.settings.tested
         lengths = data.offsets[chosen + 1] - data.offsets[chosen]
-        where = places_of(data.offsets, chosen)
+        where = indices_of_traces(data.offsets, chosen)
         kinds = data.vocabulary.kinds[data.tokens[where]]
         tests, scored = kinds == Kind.TEST_ATOM, kinds >= Kind.ACTION
         kept = ~tests | (rng.random(len(where)) < share)
@@ -201,7 +201,7 @@ class DecoderNetwork:
         data = self.actions_only
         traces = np.random.default_rng([self.seed, 6, self.steps]).permutation(len(data))
         traces = traces[np.cumsum(np.diff(data.offsets)[traces]) <= LOOK]
-        where = places_of(data.offsets, traces)
+        where = indices_of_traces(data.offsets, traces)
         off = np.abs(probabilities(self.decoder, data, traces=traces) - data.inapplicable[where])
         off *= data.vocabulary.kinds[data.tokens[where]] == Kind.ACTION
         worst = np.zeros(len(data), dtype=np.float32)

@@ -45,11 +45,11 @@ class StripsTransformer(nn.Module):
         rows = torch.stack([self.query * self.askable, self.key, self.value])[:, self.row]
         q, k, v = torch.where(self.learned, rows, self.fixed)[:, tokens]  # (batch, time, heads) each
         k = k * ~masked[..., None]
-        y = attend(q, k, v) if self.form == "attention" else scan(q, k, v)  # (batch, time, heads)
+        y = run_attention(q, k, v) if self.form == "attention" else run_factored(q, k, v)  # (batch, time, heads)
         return 1 - (1 - y).prod(dim=-1)  # Eq. 10
 
 
-def attend(
+def run_attention(
     q: Float[Tensor, "batch time heads"], k: Float[Tensor, "batch time heads"], v: Float[Tensor, "batch time heads"]
 ) -> Float[Tensor, "batch time heads"]:
     """The paper's equations: scores, strict mask, stick-breaking, value aggregation."""
@@ -66,7 +66,7 @@ def break_stick(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*ba
     return scores * torch.cat([left[..., 1:], torch.ones_like(left[..., :1])], dim=-1)
 
 
-def scan(
+def run_factored(
     q: Float[Tensor, "batch time heads"], k: Float[Tensor, "batch time heads"], v: Float[Tensor, "batch time heads"]
 ) -> Float[Tensor, "batch time heads"]:
     """The factored form: the state of every head, position after position."""
@@ -78,7 +78,7 @@ def scan(
     return torch.stack(out, dim=1) if out else q
 
 
-def pad(dataset: Dataset, chosen: np.ndarray) -> tuple[Int64[Tensor, "batch time"], Bool[Tensor, "batch time"]]:
+def pad_traces(dataset: Dataset, chosen: np.ndarray) -> tuple[Int64[Tensor, "batch time"], Bool[Tensor, "batch time"]]:
     """Tokens and labels of some traces, padded with −1 and "refused" to the longest."""
     lengths = dataset.offsets[chosen + 1] - dataset.offsets[chosen]
     tokens = torch.full((len(chosen), int(lengths.max(initial=0))), -1, dtype=torch.int64)
