@@ -66,8 +66,8 @@ def attention(bias: float, repeats: int) -> tuple[float, float]:
 class PlainDecoder(Decoder):
     """The same network over padded traces, every position a key that may be masked."""
 
-    def forward(self, batch: Batch, heard: torch.Tensor | None = None) -> torch.Tensor:
-        assert heard is None
+    def forward(self, batch: Batch, head_weights: torch.Tensor | None = None) -> torch.Tensor:
+        assert head_weights is None
         lengths = np.diff(batch.packing.query_offsets)
         longest = int(lengths.max())
         where = torch.from_numpy(batch.packing.padded_query_indices)

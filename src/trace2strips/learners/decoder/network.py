@@ -83,9 +83,9 @@ class Decoder(nn.Module):
                 nn.init.constant_(block.key_value.bias[: settings.d_model], -each)
 
     def forward(
-        self, batch: Batch, heard: Float[Tensor, "layers queries heads"] | None = None
+        self, batch: Batch, head_weights: Float[Tensor, "layers queries heads"] | None = None
     ) -> Float[Tensor, " queries"]:
-        """With `heard`, what a head says is multiplied by it."""
+        """The output of each head is multiplied by its weight, if there are any: training switches heads off by a 0."""
         device = self.embedding.device
         tokens, positions, keys = (torch.from_numpy(x).to(device) for x in (batch.tokens, batch.positions, batch.keys))
         h, q, pair = self.begin(tokens, positions, keys)
@@ -95,8 +95,8 @@ class Decoder(nn.Module):
                 q, pair = block.query(normed), block.key_value(normed[keys])
             k, v = block.split_pair(pair)
             attended = self.attend(block.split(q), k, v, batch.packing, positions, positions[keys])
-            if heard is not None:
-                attended = attended * heard[number, :, :, None]
+            if head_weights is not None:
+                attended = attended * head_weights[number, :, :, None]
             h = block.finish(h, attended)
         return self.read(h)
 

@@ -207,7 +207,7 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
 
 @intrinsic
 def fma(_, a, b, c):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    """a·b + c, rounded once. Asked for by name: what the compiler may or may not join would round now so, now so."""
+    """a·b + c, rounded once. Asked for by name: otherwise the compiler chooses whether to round once or twice."""
 
     def generate(_, builder, __, arguments):  # type: ignore[no-untyped-def]
         return builder.fma(*arguments)
