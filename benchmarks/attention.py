@@ -18,10 +18,13 @@ import numpy as np
 import torch
 from measuring import options, seconds, seconds_of_both, write_results
 
-from trace2strips.learners.decoder.network import Batch, Decoder, in_threads
+from trace2strips.learners.decoder.batches import Batch
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.probing import probe, probe_slowly
 from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
-from trace2strips.learners.decoder.stick_breaking import Packing, attend, attend_padded, strict_mask
+from trace2strips.learners.decoder.stick_breaking import attend_padded, attend_sticks, strict_mask
+from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.learners.decoder.training import DecoderNetwork
 from trace2strips.traces import Dataset
 from trace2strips.worlds import get_domain
@@ -50,7 +53,7 @@ def attention(bias: float, repeats: int) -> tuple[float, float]:
         return torch.autograd.grad(attend_padded(inputs[0], inputs[1], inputs[2], seen), inputs, weights)
 
     def half(parts: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-        return torch.autograd.grad(attend(parts[0], parts[1], parts[2], packing), parts[:3], parts[3])
+        return torch.autograd.grad(attend_sticks(parts[0], parts[1], parts[2], packing), parts[:3], parts[3])
 
     def kernel() -> list[Sequence[torch.Tensor]]:
         return list(in_threads(half, halves))
@@ -63,11 +66,11 @@ def attention(bias: float, repeats: int) -> tuple[float, float]:
 class PlainDecoder(Decoder):
     """The same network over padded traces, every position a key that may be masked."""
 
-    def forward(self, batch: Batch, heard: torch.Tensor | None = None) -> torch.Tensor:
-        assert heard is None
+    def forward(self, batch: Batch, head_weights: torch.Tensor | None = None) -> torch.Tensor:
+        assert head_weights is None
         lengths = np.diff(batch.packing.query_offsets)
         longest = int(lengths.max())
-        where = torch.from_numpy(batch.packing.query_places)
+        where = torch.from_numpy(batch.packing.padded_query_indices)
         tokens = torch.zeros(len(lengths) * longest, dtype=torch.int64)
         tokens[where] = torch.from_numpy(batch.tokens)
         is_key = torch.zeros(len(lengths) * longest, dtype=torch.bool)

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 
 from measuring import options, write_results
 
-from trace2strips.learners.decoder.network import right_traces
+from trace2strips.learners.decoder.inference import right_traces
 from trace2strips.learners.decoder.presets import DECODER_PRESETS
 from trace2strips.learners.decoder.training import DecoderNetwork
 from trace2strips.learners.training import TrainingSettings, draw_batches

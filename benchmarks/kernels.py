@@ -15,8 +15,9 @@ import torch
 from measuring import options, seconds, write_results
 
 from trace2strips.learners.transformer import module as strips_module
-from trace2strips.learners.transformer.module import StripsTransformer, focal_loss, pad
-from trace2strips.learners.transformer.strips_transformer import SHARED, Gradient, Layout, Theta, gradient_step
+from trace2strips.learners.transformer.kernels import Gradient, gradient_step
+from trace2strips.learners.transformer.module import StripsTransformer, focal_loss, pad_traces
+from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
@@ -51,7 +52,7 @@ def main() -> None:
     layout = Layout(dataset.vocabulary, np.full(HEADS - len(layout.aligned), SHARED))
     theta, gradient = random_theta(layout), Gradient.for_layout(layout)
     chosen = np.random.default_rng(0).integers(len(dataset), size=8 if arguments.quick else BATCH)
-    tokens, refused = pad(dataset, chosen)
+    tokens, refused = pad_traces(dataset, chosen)
     module = StripsTransformer(layout, theta, "attention")
 
     def reference() -> None:

@@ -29,13 +29,8 @@ from trace2strips.brasp import (
 )
 from trace2strips.errors import BraspError, FileError
 from trace2strips.learners.transformer.module import StripsTransformer
-from trace2strips.learners.transformer.strips_transformer import (
-    SHARED,
-    Layout,
-    attention_reference,
-    factored_reference,
-    theta_of,
-)
+from trace2strips.learners.transformer.parameters import SHARED, Layout, theta_of
+from trace2strips.learners.transformer.references import attention_reference, factored_reference
 from trace2strips.model.strips import StripsAction, StripsModel, is_negative, is_negative_by_definition
 from trace2strips.model.vocabulary import Vocabulary
 

@@ -12,7 +12,7 @@ from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, wor
 from trace2strips.learners.completion.histories import Demands, Histories, asked
 from trace2strips.learners.learning import learn
 from trace2strips.learners.transformer.extraction import extract, guess_of
-from trace2strips.learners.transformer.strips_transformer import SHARED, Layout, Theta, model_of, theta_of
+from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta, model_of, theta_of
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import count_parts

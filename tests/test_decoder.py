@@ -16,20 +16,14 @@ from conftest import Run
 
 from trace2strips.errors import FileError, TraceError, UserError
 from trace2strips.learners.decoder import training as decoder_training
+from trace2strips.learners.decoder.batches import Batch, make_batch
+from trace2strips.learners.decoder.inference import Session, probabilities, right_traces, self_masked
 from trace2strips.learners.decoder.learner import Rope, StickBreaking, decoder_of
-from trace2strips.learners.decoder.network import (
-    Batch,
-    Decoder,
-    Session,
-    make_batch,
-    probabilities,
-    right_traces,
-    self_masked,
-)
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, OptimiserSettings
 from trace2strips.learners.decoder.softmax import attend_softmax
-from trace2strips.learners.decoder.stick_breaking import Packing
-from trace2strips.learners.decoder.training import LOOK_EVERY, DecoderNetwork, focal_loss, orthogonal
+from trace2strips.learners.decoder.training import SEARCH_EVERY, DecoderNetwork, focal_loss, orthogonal
 from trace2strips.learners.learner import Figures, Learned
 from trace2strips.learners.learning import learn, load
 from trace2strips.learners.registry import make_learner
@@ -288,10 +282,10 @@ def test_a_silent_head_is_as_if_it_had_no_say_in_the_trace() -> None:
     torch.manual_seed(0)
     decoder = Decoder(len(dataset.vocabulary), SMALL)
     size, mute = SMALL.d_model // SMALL.heads, 1
-    heard = torch.ones(SMALL.layers, len(batch.tokens), SMALL.heads)
-    heard[:, :, mute] = 0.0
+    weights = torch.ones(SMALL.layers, len(batch.tokens), SMALL.heads)
+    weights[:, :, mute] = 0.0
     with torch.no_grad():
-        whole, part = decoder(batch), decoder(batch, heard)
+        whole, part = decoder(batch), decoder(batch, weights)
         assert not torch.allclose(whole, part, atol=1e-4)
         for block in decoder.each_block:
             block.out.weight[:, mute * size : (mute + 1) * size] = 0.0
@@ -303,20 +297,21 @@ def test_heads_are_silent_by_trace_and_only_before_the_end_of_training() -> None
     network = DecoderNetwork(data(), replace(SMALL, silent=0.25), OptimiserSettings(), 100, 0)
     found = []
     for seed in range(200):
-        heard = network.heard(np.random.default_rng(seed), queries)
-        assert heard is not None
-        assert heard.shape == (SMALL.layers, queries.sum(), SMALL.heads)
-        assert ((heard == 0) | (heard == np.float32(4 / 3))).all()
-        for trace in torch.split(heard, queries.tolist(), dim=1):
+        weights = network.head_weights(np.random.default_rng(seed), queries)
+        assert weights is not None
+        assert weights.shape == (SMALL.layers, queries.sum(), SMALL.heads)
+        assert ((weights == 0) | (weights == np.float32(4 / 3))).all()
+        for trace in torch.split(weights, queries.tolist(), dim=1):
             assert (trace == trace[:, :1]).all()
-        found.append(heard[:, [0, 3, 8]].numpy())
+        found.append(weights[:, [0, 3, 8]].numpy())
     assert np.mean(found) == pytest.approx(1.0, abs=0.05)  # the first query of each trace: all independent
     network.steps = 70
-    assert network.heard(np.random.default_rng(0), queries) is None
-    assert DecoderNetwork(data(), SMALL, OptimiserSettings(), 100, 0).heard(np.random.default_rng(0), queries) is None
+    assert network.head_weights(np.random.default_rng(0), queries) is None
+    without = DecoderNetwork(data(), SMALL, OptimiserSettings(), 100, 0)
+    assert without.head_weights(np.random.default_rng(0), queries) is None
 
 
-def test_training_hears_only_the_heads_that_speak() -> None:
+def test_training_uses_only_the_heads_that_are_not_silent() -> None:
     dataset = data()
     quiet, loud = (DecoderNetwork(dataset, replace(SMALL, silent=p), OptimiserSettings(), 100, 0) for p in (0.5, 0.0))
     for steps, same in ((0, False), (69, False), (70, True)):
@@ -326,12 +321,12 @@ def test_training_hears_only_the_heads_that_speak() -> None:
         assert torch.equal(found[0][1], found[1][1]) is same
 
 
-def test_scores_are_shifted_once_the_network_is_ripe_and_for_sticks_only() -> None:
+def test_scores_are_shifted_once_half_of_the_traces_are_right_and_for_sticks_only() -> None:
     rng, dataset = np.random.default_rng(0), data()
     keys = dataset.vocabulary.kinds[dataset.tokens] != Kind.TEST_ATOM
     keys &= ~dataset.inapplicable
     longest = int(np.add.reduceat(keys, dataset.offsets[:-1]).max())
-    for variant, ripe, steps, width in (
+    for variant, since, steps, width in (
         ("sb", 0, 90, 0.0),
         ("sb", 20, 20, 0.0),
         ("sb", 20, 40, 0.5),
@@ -340,7 +335,7 @@ def test_scores_are_shifted_once_the_network_is_ripe_and_for_sticks_only() -> No
     ):
         settings = OptimiserSettings(lowered=2.0, horizon=55 * longest)  # log 55 is a little more than 4
         network = DecoderNetwork(dataset, replace(SMALL, variant=variant), settings, 100, 0)
-        network.steps, network.ripe = steps, ripe
+        network.steps, network.half_right_at = steps, since
         found = [network.shift(rng) for _ in range(200)]
         assert -2 * width <= min(found) <= -1.8 * width
         assert 3.6 * width <= max(found) <= np.log(55) * width
@@ -380,9 +375,9 @@ def test_hard_traces_are_those_that_are_farthest_from_the_truth() -> None:
     assert sorted(worst[network.find_hard()]) == pytest.approx(sorted(worst)[-12:], abs=1e-5)
 
     chosen = np.arange(100, 116)
-    assert network.harden(chosen) is chosen
+    assert network.mix_in_hard_traces(chosen) is chosen
     network.hard = network.find_hard()
-    batch = network.harden(chosen)
+    batch = network.mix_in_hard_traces(chosen)
     assert len(batch) == 16
     assert sum(trace in network.hard for trace in batch) >= 8
     assert sum(trace in chosen[8:] for trace in batch) >= 8
@@ -391,7 +386,7 @@ def test_hard_traces_are_those_that_are_farthest_from_the_truth() -> None:
 def test_hard_traces_are_looked_for_in_a_part_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = data(400)
     network = DecoderNetwork(dataset, SMALL, OptimiserSettings(), 100, 0)
-    monkeypatch.setattr(decoder_training, "LOOK", len(network.actions_only.tokens) // 4)
+    monkeypatch.setattr(decoder_training, "SEARCHED", len(network.actions_only.tokens) // 4)
     found = [network.find_hard().tolist()]
     network.steps = 1
     found.append(network.find_hard().tolist())
@@ -410,20 +405,21 @@ def test_hard_traces_are_looked_for_now_and_then_once_half_of_the_traces_are_rig
 
     def run(begin: int, end: int) -> None:
         for network.steps in range(begin, end):
-            network.look()
+            network.check_progress()
 
     run(0, 10_000)
-    assert (network.ripe, looks) == (0, [])
+    assert (network.half_right_at, looks) == (0, [])
     right = 0.5
     run(10_001, 14_500)
-    assert network.ripe == 12_000  # of the glances at 8,000, 10,000, 12,000 … the first that saw half of them right
-    assert looks == [12_000, 12_000 + LOOK_EVERY, 12_000 + 2 * LOOK_EVERY]
+    # of the checks at 8,000, 10,000, 12,000 … the first that saw half of them right
+    assert network.half_right_at == 12_000
+    assert looks == [12_000, 12_000 + SEARCH_EVERY, 12_000 + 2 * SEARCH_EVERY]
 
     easy = DecoderNetwork(data(), SMALL, OptimiserSettings(), 32_000, 0)
     monkeypatch.setattr(easy, "evaluate", lambda _: 1.0)
-    easy.steps = 4_000  # a glance, but in the first fifth of training
-    easy.look()
-    assert easy.ripe == 0
+    easy.steps = 4_000  # a check, but for the first fifth of training
+    easy.check_progress()
+    assert easy.half_right_at == 0
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (12, 5), (5, 12)])
@@ -494,21 +490,21 @@ def test_a_run_that_is_cut_off_ends_as_if_nothing_had_happened(variant: str) -> 
 
     whole, cut, other = fresh(), fresh(), fresh()
     for network in (whole, cut):
-        network.steps, network.ripe, network.hard = 1, 1, network.find_hard()
+        network.steps, network.half_right_at, network.hard = 1, 1, network.find_hard()
     rng = np.random.default_rng(0)
     batches = [rng.integers(len(dataset), size=8) for _ in range(6)]
     losses = [whole.step(batch) for batch in batches]
     for batch in batches[:3]:
         cut.step(batch)
     other.load({name: array.copy() for name, array in cut.save().items()})
-    assert (other.steps, other.ripe) == (4, 1)
+    assert (other.steps, other.half_right_at) == (4, 1)
     assert np.array_equal(other.hard, cut.hard)
     assert [other.step(batch) for batch in batches[3:]] == losses[3:]
     assert torch.equal(other.flat, whole.flat)
     assert np.array_equal(other.decoder.embedding.detach().numpy(), whole.weights()["embedding"])
 
 
-def test_a_run_that_is_cut_off_right_before_it_is_ripe_ends_as_if_nothing_had_happened(
+def test_a_run_that_is_cut_off_right_before_half_of_the_traces_are_right_ends_as_if_nothing_had_happened(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     dataset, batch = data(400), np.arange(8)
@@ -517,7 +513,7 @@ def test_a_run_that_is_cut_off_right_before_it_is_ripe_ends_as_if_nothing_had_ha
         monkeypatch.setattr(network, "evaluate", lambda _: 0.5)
     whole.step(batch)
     whole.step(batch)
-    assert (whole.ripe, len(whole.hard)) == (0, 0)
+    assert (whole.half_right_at, len(whole.hard)) == (0, 0)
     other.load({name: array.copy() for name, array in whole.save().items()})
     learned: list[int] = []
     gradient = whole.loss_and_gradient
@@ -528,7 +524,7 @@ def test_a_run_that_is_cut_off_right_before_it_is_ripe_ends_as_if_nothing_had_ha
 
     monkeypatch.setattr(whole, "loss_and_gradient", watched)
     assert [whole.step(batch) for _ in range(3)] == [other.step(batch) for _ in range(3)]
-    assert (whole.ripe, other.ripe, len(whole.hard)) == (2, 2, 12)
+    assert (whole.half_right_at, other.half_right_at, len(whole.hard)) == (2, 2, 12)
     assert np.array_equal(whole.hard, other.hard)
     assert all(sum(trace in whole.hard for trace in learned[i : i + 8]) >= 4 for i in (0, 8, 16))
 
@@ -552,13 +548,13 @@ def test_checkpoints_of_other_versions_are_refused(tmp_path: Path) -> None:
 def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
     code = (
         "import numpy as np, hashlib\n"
-        "from trace2strips.domains import get_domain\n"
-        "from trace2strips.traces import sample, SampleSettings\n"
-        "from trace2strips.networks.decoder_training import DecoderNetwork\n"
-        "from trace2strips.networks.decoder_settings import *\n"
+        "from trace2strips.worlds import get_domain\n"
+        "from trace2strips.worlds.sampling import sample, SampleSettings\n"
+        "from trace2strips.learners.decoder.training import DecoderNetwork\n"
+        "from trace2strips.learners.decoder.settings import *\n"
         "d = sample(get_domain('blocksworld:3'), SampleSettings(30, 12, suffix='all'))\n"
         "n = DecoderNetwork(d, DecoderSettings(d_model=16, heads=2), OptimiserSettings(), 5, 0)\n"
-        "n.steps, n.ripe, n.hard = 1, 1, n.find_hard()\n"
+        "n.steps, n.half_right_at, n.hard = 1, 1, n.find_hard()\n"
         "for i in range(3): n.step(np.arange(i, i + 9))\n"
         "print(hashlib.sha256(n.flat.numpy().tobytes()).hexdigest())\n"
     )

@@ -15,12 +15,11 @@ from trace2strips.learners.transformer.illustration import (
     LONGEST,
     HeadView,
     Illustration,
-    format_html,
     illustrate_model,
     illustrate_program,
-    print_illustration,
 )
 from trace2strips.model.strips import StripsModel
+from trace2strips.report.illustration import format_html, print_illustration
 
 # Every row i: the scores Q(i)·K(j) of j = 0 … i−1 with * at the chosen one, then V at the chosen position, then y(i).
 # In row 0 nothing can be chosen; the paper prints a V there, by no rule (0, 0, 1 for τ⁺ and 1, 0, 0 for τ⁻).

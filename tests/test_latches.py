@@ -12,7 +12,7 @@ from trace2strips.learners.completion.several_atoms import Latch, Latches, hitti
 from trace2strips.learners.layout import Rows
 from trace2strips.learners.learning import learn
 from trace2strips.learners.transformer.learner import StripsCompletion
-from trace2strips.learners.transformer.strips_transformer import SHARED, Layout
+from trace2strips.learners.transformer.parameters import SHARED, Layout
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

@@ -7,18 +7,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.softmax import attend_softmax
 from trace2strips.learners.decoder.stick_breaking import (
-    Packing,
-    attend,
     attend_padded,
-    attend_reference,
+    attend_sticks,
+    attend_sticks_slowly,
     break_stick,
     exponential,
     strict_mask,
 )
 
-EVERY = [attend, attend_reference, attend_softmax]
+EVERY = [attend_sticks, attend_sticks_slowly, attend_softmax]
 
 
 def offsets(lengths: list[int]) -> np.ndarray:
@@ -56,7 +56,9 @@ def outcome(function, inputs: list[torch.Tensor], packing: Packing) -> list[torc
 def test_the_kernel_is_the_reference_in_value_and_gradient(case: tuple[Packing, int, int, int]) -> None:
     packing, heads, size, seed = case
     inputs = random_inputs(packing, heads, size, seed, torch.float64)
-    for ours, theirs in zip(outcome(attend, inputs, packing), outcome(attend_reference, inputs, packing), strict=True):
+    for ours, theirs in zip(
+        outcome(attend_sticks, inputs, packing), outcome(attend_sticks_slowly, inputs, packing), strict=True
+    ):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
@@ -66,7 +68,9 @@ def test_the_kernel_in_single_precision(case: tuple[Packing, int, int, int]) -> 
     packing, heads, size, seed = case
     single = random_inputs(packing, heads, size, seed, torch.float32)
     double = [x.detach().double().requires_grad_() for x in single]
-    for ours, exact in zip(outcome(attend, single, packing), outcome(attend_reference, double, packing), strict=True):
+    for ours, exact in zip(
+        outcome(attend_sticks, single, packing), outcome(attend_sticks_slowly, double, packing), strict=True
+    ):
         torch.testing.assert_close(ours.double(), exact, rtol=1e-4, atol=1e-4)
 
 
@@ -100,11 +104,11 @@ def test_packed_keys_are_the_padded_ones_under_strict_and_key_mask(time: int, se
     padded = attend_padded(q, k, v, strict_mask(torch.from_numpy(keys)[None]))
     seen = np.append(0, np.cumsum(keys))[:time].astype(np.int32)
     packing = Packing(offsets([time]), offsets([int(keys.sum())]), seen)
-    packed = attend(q[0].transpose(0, 1), k[0, :, keys].transpose(0, 1), v[0, :, keys].transpose(0, 1), packing)
+    packed = attend_sticks(q[0].transpose(0, 1), k[0, :, keys].transpose(0, 1), v[0, :, keys].transpose(0, 1), packing)
     torch.testing.assert_close(packed, padded[0].transpose(0, 1))
 
 
-@pytest.mark.parametrize("function", [attend, attend_reference])
+@pytest.mark.parametrize("function", [attend_sticks, attend_sticks_slowly])
 @pytest.mark.parametrize("size", [1e4, -1e4])
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])
 def test_extreme_scores_give_no_nan(function, size: float, kind: torch.dtype) -> None:
@@ -144,7 +148,9 @@ def test_a_walk_that_ends_early_loses_nothing_that_can_be_seen(visible: np.ndarr
     packing = Packing(offsets([len(visible)]), offsets([199]), visible.astype(np.int32))
     single = random_inputs(packing, 2, 8, 3, torch.float32)
     double = [x.detach().double().requires_grad_() for x in single]
-    for ours, exact in zip(outcome(attend, single, packing), outcome(attend_reference, double, packing), strict=True):
+    for ours, exact in zip(
+        outcome(attend_sticks, single, packing), outcome(attend_sticks_slowly, double, packing), strict=True
+    ):
         torch.testing.assert_close(ours.double(), exact, rtol=1e-4, atol=5e-5)
 
 
@@ -153,8 +159,10 @@ def test_a_trace_does_not_depend_on_the_others() -> None:
         offsets([30, 7, 40]), offsets([29, 6, 20]), np.r_[:30, :7, np.minimum(np.r_[:40], 20)].astype(np.int32)
     )
     q, k, v = random_inputs(packing, 2, 8, 5, torch.float32)
-    together = attend(q, k, v, packing)
-    alone = attend(q[30:37], k[29:35], v[29:35], Packing(offsets([7]), offsets([6]), np.arange(7, dtype=np.int32)))
+    together = attend_sticks(q, k, v, packing)
+    alone = attend_sticks(
+        q[30:37], k[29:35], v[29:35], Packing(offsets([7]), offsets([6]), np.arange(7, dtype=np.int32))
+    )
     assert torch.equal(together[30:37], alone)
 
 

@@ -7,23 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import models
 
-from trace2strips.learners.transformer.module import StripsTransformer, break_stick, pad
+from trace2strips.learners.radam import rectification
+from trace2strips.learners.transformer.kernels import Gradient, gradient_step
+from trace2strips.learners.transformer.module import StripsTransformer, break_stick, pad_traces
 from trace2strips.learners.transformer.module import focal_loss as torch_focal_loss
-from trace2strips.learners.transformer.optimiser import Parameters, radam_step, rectification
-from trace2strips.learners.transformer.strips_transformer import (
-    SHARED,
-    Gradient,
-    Layout,
-    NetworkSettings,
-    StripsNetwork,
-    Theta,
-    attention_reference,
-    factored_reference,
-    focal_loss,
-    gradient_step,
-    model_of,
-    theta_of,
-)
+from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
+from trace2strips.learners.transformer.optimiser import Parameters, radam_step
+from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta, model_of, theta_of
+from trace2strips.learners.transformer.references import attention_reference, factored_reference, focal_loss
 from trace2strips.model.strips import StripsAction, StripsModel, label
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces import Dataset, Trace
@@ -91,7 +82,7 @@ def test_gradients_agree_with_autograd(
     loss = gradient_step(theta, layout, dataset, chosen, form, *focus, out)
     wide = Theta(*(part.astype(np.float64) for part in (theta.query, theta.key, theta.value)))
     module = StripsTransformer(layout, wide, form)
-    tokens, refused = pad(dataset, chosen)
+    tokens, refused = pad_traces(dataset, chosen)
     expected = torch_focal_loss(module(tokens, refused), refused, tokens, *focus)
     assert loss == pytest.approx(float(expected.detach()), abs=2e-5, rel=1e-4)
     expected.backward()
@@ -155,6 +146,23 @@ def test_setup_actions_are_hard_wired() -> None:
     for reference in REFERENCES.values():
         y = reference(theta, layout, dataset.tokens, np.zeros(len(dataset.tokens), dtype=bool))
         assert y.tolist() == [0, 0, 1, 0]  # init-false, init-q, test-p, test-q
+
+
+def test_setup_actions_of_a_learned_model_are_those_of_the_vocabulary() -> None:
+    """Hard-wired as parameters here, written as STRIPS actions there: the same actions, whatever was learned."""
+    vocabulary = Vocabulary(("a", "b"), ("p", "q"), ("s0", "s1"), ("q", "r"), has_init_false=True)
+    layout = Layout(vocabulary, np.array([0, SHARED]))
+    rng = np.random.default_rng(1)
+    theta = Theta(*(rng.random((layout.rows, layout.heads)).astype(np.float32) for _ in range(3)))
+    found = model_of(theta, layout)
+    atoms = layout.names()
+    states = {
+        name: frozenset(atom for atom, deleted in zip(atoms, theta.value[2 + i], strict=True) if deleted < 0.5)
+        for i, name in enumerate(vocabulary.init_states)
+    }
+    actions = tuple(found.action(name) for name in vocabulary.actions)
+    assert found.actions == vocabulary.extend(StripsModel(atoms, actions), states).actions
+    assert [action.name for action in actions if action.pre] == ["a", "b"]
 
 
 def test_stick_breaking_by_hand() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from trace2strips.errors import FileError
 from trace2strips.learners.training import BLOCK, Report, TrainingSettings, draw_batches, train
-from trace2strips.learners.transformer.strips_transformer import Layout, NetworkSettings, StripsNetwork
+from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
+from trace2strips.learners.transformer.parameters import Layout
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

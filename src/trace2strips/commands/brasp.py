@@ -24,14 +24,10 @@ from trace2strips.errors import BraspError, TraceError
 from trace2strips.files import check_writable, writing_text
 from trace2strips.judging.sources import open_source
 from trace2strips.learners.learner import Learned
-from trace2strips.learners.transformer.illustration import (
-    format_html,
-    illustrate_model,
-    illustrate_program,
-    print_illustration,
-)
+from trace2strips.learners.transformer.illustration import illustrate_model, illustrate_program
 from trace2strips.model.strips import StripsModel
 from trace2strips.pddl import with_file
+from trace2strips.report.illustration import format_html, print_illustration
 from trace2strips.traces import Dataset
 from trace2strips.traces import read_traces as read_trace_file
 

@@ -2,7 +2,6 @@
 
 The loop knows a network only as `Network`. Batches depend on the seed and the step alone, and a checkpoint holds all
 that the next step depends on, so a run that is killed and started again ends as if nothing had happened.
-May import up to `networks`.
 """
 
 from __future__ import annotations
@@ -69,15 +68,12 @@ class Report:
     attempt: int = 1
 
 
-Watcher = Callable[[Report], None]
-
-
 def train(
     network: Network,
     dataset: Dataset,
     settings: TrainingSettings,
     checkpoint: Path | None = None,
-    watch: Watcher | None = None,
+    watch: Callable[[Report], None] | None = None,
 ) -> Report:
     """Train until the steps are done or the training set is certified; ends with the best parameters."""
     report, best = resume(network, settings, checkpoint)

@@ -7,7 +7,7 @@
     markdown   sections as Markdown
     page       sections as one self-contained HTML page
 
-May import up to `experiments`.
+Beside that, `illustration` shows what a model, its program and its attention heads compute on one trace.
 """
 
 from trace2strips.report.markdown import format_markdown, format_table

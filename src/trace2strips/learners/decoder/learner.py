@@ -161,13 +161,13 @@ class DecoderPredictor:
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         decoder = self.decoder
-        from trace2strips.learners.decoder.network import right_traces
+        from trace2strips.learners.decoder.inference import right_traces
 
         return ~right_traces(decoder, dataset.in_words_of(self.vocabulary))
 
 
 def decoder_of(learned: Learned) -> Decoder:
-    """The trained decoder, ready for `network.Session` or `probing`."""
+    """The trained decoder, ready for `inference.Session` or `probing`."""
     if not isinstance(learned.predictor, DecoderPredictor):
         raise UserError(f"{learned.learner.name} has no decoder", hint="sb, sinusoidal or rope")
     return learned.predictor.decoder

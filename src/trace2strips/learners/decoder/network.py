@@ -12,101 +12,25 @@ only. The variants differ in attention and in what they know of positions:
 Inapplicable positions change nothing, so nobody attends to them; neither does anybody attend to a `test-p`, so that the
 probes of a trace are independent of each other and of their order. They all have the position right after the last
 action. Traces are packed: linear layers see positions without padding, and keys are computed only where there are any.
-
-Training and inference run in threads of ours, a part of the traces each, and PyTorch uses one thread in each of them:
-its own threads wait for each other after every small operation. Needs the extra `networks`. May import up to `traces`.
+Needs the extra `networks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping
 from math import sqrt
-from typing import TypeVar
 
-import numba
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
-from trace2strips.compilation import compiled
+from trace2strips.learners.decoder.batches import Batch
+from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.settings import DecoderSettings
 from trace2strips.learners.decoder.softmax import attend_softmax
-from trace2strips.learners.decoder.stick_breaking import Packing, attend, attend_reference, places_of
-from trace2strips.model.vocabulary import ACTION, TEST_ATOM, Kind, Vocabulary
-from trace2strips.traces import Dataset
-from trace2strips.traces.accuracy import differing_traces
-
-POSITIONS = 2048  # positions that go through the network at a time where no gradient is wanted: they fit the cache
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-# --- batches ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Packed traces: every position, which of them are keys, and how many keys each sees."""
-
-    tokens: Int64[np.ndarray, " queries"]
-    positions: Int64[np.ndarray, " queries"]
-    keys: Int64[np.ndarray, " keys"]
-    packing: Packing
-
-
-def make_batch(
-    dataset: Dataset,
-    chosen: Int64[np.ndarray, " traces"],
-    masked: Bool[np.ndarray, " positions"] | None = None,
-    kept: Bool[np.ndarray, " places"] | None = None,
-    shift: float = 0.0,
-) -> Batch:
-    """Some traces of a dataset. Actions that are `masked` are no keys; without it, those labelled inapplicable.
-
-    Of the `test-p`, which nobody attends to, only those `kept` are there, if that is said of the chosen traces' places.
-    """
-    masked = dataset.inapplicable if masked is None else masked
-    kept = np.empty(0, dtype=bool) if kept is None else kept
-    arrays = batch_kernel(dataset.tokens, masked, dataset.offsets, chosen, dataset.vocabulary.kinds, kept)
-    tokens, positions, keys, visible, query_offsets, key_offsets = arrays
-    return Batch(tokens, positions, keys, Packing(query_offsets, key_offsets, visible, shift))
-
-
-@compiled(vector=True)
-def batch_kernel(tokens, masked, offsets, chosen, kinds, kept):  # type: ignore[no-untyped-def]
-    total, place = 0, 0
-    for t in chosen:
-        total += offsets[t + 1] - offsets[t]
-    out_tokens, positions = np.empty(total, np.int64), np.empty(total, np.int64)
-    keys, visible = np.empty(total, np.int64), np.empty(total, np.int32)
-    query_offsets, key_offsets = np.zeros(len(chosen) + 1, np.int64), np.zeros(len(chosen) + 1, np.int64)
-    at, found = 0, 0
-    for n, t in enumerate(chosen):
-        position = 0
-        for i in range(offsets[t], offsets[t + 1]):
-            token = tokens[i]
-            kind = kinds[token]
-            place += 1
-            if kind == TEST_ATOM and len(kept) and not kept[place - 1]:
-                continue
-            out_tokens[at], positions[at], visible[at] = token, position, found - key_offsets[n]
-            if kind != TEST_ATOM:
-                position += 1
-                if kind != ACTION or not masked[i]:
-                    keys[found] = at
-                    found += 1
-            at += 1
-        query_offsets[n + 1], key_offsets[n + 1] = at, found
-    return out_tokens[:at], positions[:at], keys[:found].copy(), visible[:at], query_offsets, key_offsets
-
-
-# --- the network -----------------------------------------------------------------------------------------------------
+from trace2strips.learners.decoder.stick_breaking import attend_sticks, attend_sticks_slowly
 
 
 class Block(nn.Module):
@@ -159,9 +83,9 @@ class Decoder(nn.Module):
                 nn.init.constant_(block.key_value.bias[: settings.d_model], -each)
 
     def forward(
-        self, batch: Batch, heard: Float[Tensor, "layers queries heads"] | None = None
+        self, batch: Batch, head_weights: Float[Tensor, "layers queries heads"] | None = None
     ) -> Float[Tensor, " queries"]:
-        """With `heard`, what a head says is multiplied by it."""
+        """The output of each head is multiplied by its weight, if there are any: training switches heads off by a 0."""
         device = self.embedding.device
         tokens, positions, keys = (torch.from_numpy(x).to(device) for x in (batch.tokens, batch.positions, batch.keys))
         h, q, pair = self.begin(tokens, positions, keys)
@@ -171,8 +95,8 @@ class Decoder(nn.Module):
                 q, pair = block.query(normed), block.key_value(normed[keys])
             k, v = block.split_pair(pair)
             attended = self.attend(block.split(q), k, v, batch.packing, positions, positions[keys])
-            if heard is not None:
-                attended = attended * heard[number, :, :, None]
+            if head_weights is not None:
+                attended = attended * head_weights[number, :, :, None]
             h = block.finish(h, attended)
         return self.read(h)
 
@@ -204,7 +128,7 @@ class Decoder(nn.Module):
         key_positions: Int64[Tensor, " keys"],
     ) -> Float[Tensor, "queries heads size"]:
         if self.settings.variant == "sb":
-            return attend(q, k, v, packing) if self.settings.fused else attend_reference(q, k, v, packing)
+            return attend_sticks(q, k, v, packing) if self.settings.fused else attend_sticks_slowly(q, k, v, packing)
         if self.settings.variant == "rope":
             q, k = rotate(q, query_positions), rotate(k, key_positions)
         return attend_softmax(q, k, v, packing)
@@ -241,130 +165,3 @@ def rotate(x: Float[Tensor, "rows heads size"], positions: Int64[Tensor, " rows"
     turn = angles(positions, x.shape[2] // 2, x)[:, None]
     a, b = x.chunk(2, dim=2)
     return torch.cat([a * turn.cos() - b * turn.sin(), b * turn.cos() + a * turn.sin()], dim=2)
-
-
-# --- inference -------------------------------------------------------------------------------------------------------
-
-
-@cache
-def threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS)
-
-
-def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """work(item) for each, in order of the items."""
-
-    def run(item: Item) -> Result:
-        torch.set_num_threads(1)  # a setting of each thread, which other libraries change as well
-        return work(item)
-
-    return threads().map(run, items)
-
-
-def portions(lengths: Int64[np.ndarray, " traces"], positions: int = POSITIONS) -> list[Int64[np.ndarray, " some"]]:
-    """Traces grouped, in order, so that a group has about so many positions."""
-    if not len(lengths):
-        return []
-    group = (np.cumsum(lengths) - lengths) // positions
-    return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(group)) + 1)
-
-
-def probabilities(
-    decoder: Decoder,
-    dataset: Dataset,
-    masked: Bool[np.ndarray, " positions"] | None = None,
-    traces: Int64[np.ndarray, " traces"] | None = None,
-) -> Float32[np.ndarray, " places"]:
-    """y of every position of these traces (default: all), where `masked` actions (default: by label) are no keys."""
-    traces = np.arange(len(dataset)) if traces is None else traces
-    lengths = dataset.offsets[traces + 1] - dataset.offsets[traces]
-
-    def run(part: Int64[np.ndarray, " some"]) -> Float32[np.ndarray, " places"]:
-        with torch.inference_mode():
-            y = torch.sigmoid(decoder(make_batch(dataset, traces[part], masked)))
-        return y.float().cpu().numpy()
-
-    found = list(in_threads(run, portions(lengths)))
-    return np.concatenate(found) if found else np.empty(0, dtype=np.float32)
-
-
-def self_masked(decoder: Decoder, dataset: Dataset) -> Float32[np.ndarray, " positions"]:
-    """y of every position where an action is masked iff the network itself refuses it (y ≥ 0.5).
-
-    y(i) depends on the masks before i only, so there is exactly one labelling that masks by its own word. It is what a
-    guess becomes when it is replaced by the prediction until it repeats itself: each round settles at least one more
-    position of a trace. The labels are the first guess; where they are right they stay.
-    """
-    masked = dataset.inapplicable.copy()
-    result = np.empty(len(masked), dtype=np.float32)
-    open_traces = np.arange(len(dataset))
-    is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
-    while len(open_traces):
-        where = places_of(dataset.offsets, open_traces)
-        y = probabilities(decoder, dataset, masked, open_traces)
-        result[where] = y
-        changed = is_action[where] & ((y >= 0.5) != masked[where])
-        masked[where] = y >= 0.5
-        ends = np.cumsum(dataset.offsets[open_traces + 1] - dataset.offsets[open_traces])
-        total = np.append(0, np.cumsum(changed))
-        open_traces = open_traces[np.diff(np.append(0, total[ends])) > 0]
-    return result
-
-
-def right_traces(decoder: Decoder, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
-    """Traces in which every scored position is predicted rightly, masking by its own word.
-
-    One pass with the labels as mask says it: up to the first wrong position both masks are the same.
-    """
-    return ~differing_traces(dataset, probabilities(decoder, dataset) >= 0.5)
-
-
-class Session:
-    """A trace that grows token by token: keys and values of the past are kept, so a step costs one position."""
-
-    def __init__(self, decoder: Decoder, vocabulary: Vocabulary) -> None:
-        self.decoder, self.vocabulary = decoder, vocabulary
-        settings = decoder.settings
-        empty = decoder.embedding.new_empty(0, settings.heads, settings.d_model // settings.heads).detach()
-        self.keys, self.values = [empty] * settings.layers, [empty] * settings.layers
-        self.key_positions = torch.empty(0, dtype=torch.int64, device=empty.device)
-        self.position = 0
-
-    def feed(self, token: int, refused: bool | None = None) -> float:
-        """The probability that the token is inapplicable now. An action changes the state unless it was `refused`; if
-        that is not told, unless the network says so. A `test-p` changes nothing."""
-        kind = self.vocabulary.kinds[token]
-        logits, keys, values = self.run(np.array([token]))
-        y = float(torch.sigmoid(logits)[0])
-        if kind == Kind.TEST_ATOM:
-            return y
-        if kind != Kind.ACTION or not (y >= 0.5 if refused is None else refused):
-            self.keys = [torch.cat(pair) for pair in zip(self.keys, keys, strict=True)]
-            self.values = [torch.cat(pair) for pair in zip(self.values, values, strict=True)]
-            self.key_positions = torch.cat([self.key_positions, self.key_positions.new_tensor([self.position])])
-        self.position += 1
-        return y
-
-    def state(self) -> frozenset[str]:
-        """The atoms that hold now: those whose `test-p` the network takes as applicable."""
-        atoms = self.vocabulary.test_atoms
-        logits, _, _ = self.run(self.vocabulary.first[Kind.TEST_ATOM] + np.arange(len(atoms)))
-        return frozenset(atom for atom, logit in zip(atoms, logits.tolist(), strict=True) if logit < 0)
-
-    @torch.inference_mode()
-    def run(self, tokens: Int64[np.ndarray, " some"]) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """Logits of these tokens, each as the next one; and their keys and values in each layer."""
-        torch.set_num_threads(1)
-        decoder, seen = self.decoder, len(self.key_positions)
-        packing = Packing(np.array([0, len(tokens)]), np.array([0, seen]), np.full(len(tokens), seen, dtype=np.int32))
-        positions = self.key_positions.new_full((len(tokens),), self.position)
-        h = decoder.embed(torch.from_numpy(tokens).to(positions.device), positions)
-        keys, values = [], []
-        for block, k, v in zip(decoder.each_block, self.keys, self.values, strict=True):
-            normed = block.norm_attention(h)
-            new_k, new_v = block.split_pair(block.key_value(normed))
-            q = block.split(block.query(normed))
-            h = block.finish(h, decoder.attend(q, k, v, packing, positions, self.key_positions))
-            keys.append(new_k)
-            values.append(new_v)
-        return decoder.read(h), keys, values

@@ -11,7 +11,7 @@ The model M' = ⟨F, A⟩ by counting the transitions (s_{t−1}, a, s_t) of eac
     p ∈ add(a)  iff "p came" is more frequent than "p went" and than "p stayed as it was"; del(a) likewise
 
 From the training traces this is the paper's M_S, from longer ones its M_L. An action that never worked gets every atom
-as precondition. Needs the extra `networks`. May import up to `extraction`.
+as precondition. Needs the extra `networks`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from jaxtyping import Bool, Float64, Int64
 
 from trace2strips.compilation import compiled
 from trace2strips.errors import TraceError
-from trace2strips.learners.decoder.network import Batch, Decoder, in_threads, make_batch, portions
-from trace2strips.learners.decoder.stick_breaking import Packing
+from trace2strips.learners.decoder.batches import Batch, make_batch
+from trace2strips.learners.decoder.inference import portions
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.packing import Packing
+from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.model.strips import Atom, StripsAction, StripsModel
-from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.vocabulary import ACTION, Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 
 ALMOST_ALWAYS = 0.95
 POSITIONS = 4096  # positions, most of them probes, that go through the network at a time
-ACTION, TEST_ATOM = int(Kind.ACTION), int(Kind.TEST_ATOM)  # constants for the kernels
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,7 @@ VARIANTS = ("sb", "sinusoidal", "rope")
 
 @dataclass(frozen=True)
 class DecoderSettings:
-    """The size of a decoder. `fused` takes the kernel for the CPU, else the references, which run on any device.
-
-    Of `sb`, all scores begin near −`reserve`. At 0 each key takes half of the stick: the nearest count most, and the
-    first keys of a long trace are found late. In training a head is silent in a trace with the probability `silent`.
-    """
+    """The size of a decoder, where it starts, and how it is computed."""
 
     variant: str = "sb"
     d_model: int = 64
@@ -26,9 +22,11 @@ class DecoderSettings:
     heads: int = 8
     mlp_factor: int = 4
     embedding_std: float = 0.05
+    # Of `sb`, all scores begin near −reserve: each key takes little of the stick, and something is left for far keys.
+    # At 0 each key takes half: the nearest count most, and the first keys of a long trace are found late.
     reserve: float = 0.0
-    silent: float = 0.0
-    fused: bool = True
+    silent: float = 0.0  # dropout of whole heads: how likely a head's output is 0 all through a training trace
+    fused: bool = True  # the kernel for the CPU, else the references, which run on any device
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
@@ -49,25 +47,19 @@ class DecoderSettings:
 
 @dataclass(frozen=True)
 class OptimiserSettings:
-    """AdamW or RAdam; the rate rises over the warm-up and falls to 0 as the square of the steps left, or stays.
+    """How a decoder is trained; `training` says why. `hard`, `lowered` and `horizon` matter once half of the training
+    traces are right."""
 
-    `muon` is the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest. `tested` is the share
-    of the `test-p` of a trace that a step looks at; in the first fifth of training it looks at all. When half of the
-    training traces are right, a share `hard` of each batch are traces that the network has trouble with, and the scores
-    of `sb` are shifted by a random number, two fifths of training later from −`lowered` to what makes the longest trace
-    one of `horizon` keys.
-    """
-
-    optimiser: str = "adamw"
+    optimiser: str = "adamw"  # or radam
     rate: float = 1e-2
-    warmup: int = 100
-    falling: bool = True
+    warmup: int = 100  # steps over which the rate rises
+    falling: bool = True  # to 0, as the square of the steps left; else the rate stays
     weight_decay: float = 0.01
     clip: float = 1.0  # longest gradient; 0: any
     alpha: float = 0.5
     gamma: float = 0.0  # 0: plain cross-entropy, which goes on pushing where the answer is right already
-    muon: float = 0.02
-    tested: float = 0.25
-    hard: float = 0.5
-    lowered: float = 1.4
-    horizon: int = 4_000
+    muon: float = 0.02  # the rate of the blocks' matrices, which then go by Muon; 0: they go with the rest
+    tested: float = 0.25  # share of the `test-p` of a trace that a step looks at, after the first fifth of training
+    hard: float = 0.5  # share of each batch that are hard traces: those that the network has most trouble with
+    lowered: float = 1.4  # the scores of `sb` are shifted by a random number, in the end from −lowered …
+    horizon: int = 4_000  # … to what makes the longest training trace one of so many keys

@@ -1,9 +1,9 @@
-"""Multi-head softmax attention over packed traces, as in `stick_breaking`: what the baselines use.
+"""Multi-head softmax attention over packed traces: what the baselines use.
 
     z_j = q·k_j / √d,   A_j = e^{z_j} / Σ_m e^{z_m},   o = Σ_j A_j v_j
 
 A query sees the first `visible` keys of its trace and gets 0 if there are none. PyTorch's own fused attention does the
-work, on any device, on traces of similar length padded together. Needs the extra `networks`. May import up to `traces`.
+work, on any device, on traces of similar length padded together. Needs the extra `networks`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from trace2strips.learners.decoder.stick_breaking import Packing, pad, places_of, unpad
+from trace2strips.learners.decoder.packing import Packing, indices_of_traces, pad_items, unpad_items
 
 BUCKET = 16  # traces of similar length that are padded together
 
@@ -32,19 +32,19 @@ def attend_softmax(
     nothing = (k.sum() + v.sum()) * 0  # so that autograd finds its way where there is no key
     for begin in range(0, len(order), BUCKET):
         chosen = order[begin : begin + BUCKET]
-        queries, keys = (places_of(o, chosen) for o in (packing.query_offsets, packing.key_offsets))
+        queries, keys = (indices_of_traces(o, chosen) for o in (packing.query_offsets, packing.key_offsets))
         sizes = (np.append(0, np.cumsum(np.diff(o)[chosen])) for o in (packing.query_offsets, packing.key_offsets))
         few = Packing(next(sizes), next(sizes), packing.visible[queries])
         mask = few.mask
         index, key_index = torch.from_numpy(queries).to(q.device), torch.from_numpy(keys).to(q.device)
         if mask.size:
-            padded_q = pad(q[index], few.query_places, mask.shape[:2])
-            padded_k, padded_v = (pad(x[key_index], few.key_places, mask.shape[::2]) for x in (k, v))
+            padded_q = pad_items(q[index], few.padded_query_indices, mask.shape[:2])
+            padded_k, padded_v = (pad_items(x[key_index], few.padded_key_indices, mask.shape[::2]) for x in (k, v))
             blind = ~mask.any(axis=2, keepdims=True)  # they see all keys, and what they get is taken away again
             seen = torch.from_numpy(mask | blind).to(q.device)[:, None]
             out = functional.scaled_dot_product_attention(padded_q, padded_k, padded_v, attn_mask=seen)
             out = out.masked_fill(torch.from_numpy(blind).to(q.device)[:, None], 0.0)
-            parts.append(unpad(out, few.query_places))
+            parts.append(unpad_items(out, few.padded_query_indices))
         else:
             parts.append(q[index] * 0 + nothing)
         where.append(index)

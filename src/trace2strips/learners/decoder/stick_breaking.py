@@ -2,32 +2,28 @@
 
     z_j = q·k_j / √d,   β_j = σ(z_j),   A_j = β_j · Π_{nearer keys m} (1 − β_m),   o = Σ_j A_j v_j
 
-Traces are *packed*: positions stand one after the other without padding, and so do the keys, which are the positions
-that somebody may attend to. A query sees the first `visible` keys of its trace; the nearest is the last of these. So
-one number per query holds the strict mask (only keys before it), the key mask (keys that are masked are not there) and
-what a probe sees. A query without a key gets 0. Training may add a `shift` to all z of a batch (decoder_training.py).
+Traces are packed (`packing`): a query sees the first `visible` keys of its trace, and the nearest is the last of these.
+A query without a key gets 0. Training may add a `shift` to all z of a batch (`training`).
 
-`attend` is the fused kernel for the CPU, `attend_reference` the same in log space on padded tensors, on any device.
-The kernel holds 32 queries side by side, in the lanes of two vectors, and walks over the keys once in each direction;
-nothing of size queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
+`attend_sticks` is the fused kernel for the CPU, `attend_sticks_slowly` the same in log space on padded tensors, on any
+device. The kernel holds 32 queries side by side, in the lanes of two vectors, and walks over the keys once in each
+direction; nothing of size queries × keys is ever made. With g the gradient of o, the way back is, nearest key first:
 
     T starts as g·o;   T −= A·(g·v);   dz = A·(1 − β)·(g·v) − β·T;   then stick *= 1 − β
 
 and for every four keys dz and A are spread over dq, dk and dv. A vector joins the walk at the first key that one of its
 queries sees and leaves it when no stick of its 16 is longer than what rounding loses. A kernel runs in the thread that
-calls it, in a fixed order. Needs the extra `networks`. May import up to `traces`.
+calls it, in a fixed order. Needs the extra `networks`.
 """
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int32, Int64
+from jaxtyping import Bool, Float
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, overload, register_model
@@ -35,54 +31,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from trace2strips.compilation import compiled
+from trace2strips.learners.decoder.packing import Packing, pad_items, unpad_items
 
 VECTOR = 16  # float32 in the widest vector
 LANES = 2 * VECTOR  # queries side by side
 GROUP = 4  # keys; after each group the kernel looks whether all sticks are used up
-
-
-@dataclass(frozen=True)
-class Packing:
-    """Which keys each query sees: of trace t, queries query_offsets[t:t+2] the first `visible` ones of its keys."""
-
-    query_offsets: Int64[np.ndarray, " boundaries"]
-    key_offsets: Int64[np.ndarray, " boundaries"]
-    visible: Int32[np.ndarray, " queries"]
-    shift: float = 0.0  # is added to every score
-
-    @cached_property
-    def query_places(self) -> Int64[np.ndarray, " queries"]:
-        """Where each query stands among the padded ones."""
-        return places(self.query_offsets)
-
-    @cached_property
-    def key_places(self) -> Int64[np.ndarray, " keys"]:
-        return places(self.key_offsets)
-
-    @cached_property
-    def mask(self) -> Bool[np.ndarray, "traces longest keys"]:
-        """What the padded queries see of the padded keys."""
-        longest, keys = (int(np.diff(o).max(initial=0)) for o in (self.query_offsets, self.key_offsets))
-        traces = len(self.query_offsets) - 1
-        seen = np.zeros(traces * longest, dtype=np.int64)
-        seen[self.query_places] = self.visible
-        return (np.arange(keys) < seen[:, None]).reshape(traces, longest, keys)
-
-
-def places(offsets: Int64[np.ndarray, " boundaries"]) -> Int64[np.ndarray, " items"]:
-    """Row · longest + column of each item, when every trace is a row."""
-    lengths = np.diff(offsets)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    return np.arange(offsets[-1]) - offsets[rows] + rows * int(lengths.max(initial=0))
-
-
-def places_of(
-    offsets: Int64[np.ndarray, " boundaries"], chosen: Int64[np.ndarray, " traces"]
-) -> Int64[np.ndarray, " queries"]:
-    """Where the positions of a batch of these traces stand in the dataset."""
-    lengths = offsets[chosen + 1] - offsets[chosen]
-    ends = np.cumsum(lengths)
-    return np.repeat(offsets[chosen] - ends + lengths, lengths) + np.arange(lengths.sum())
 
 
 # --- reference -------------------------------------------------------------------------------------------------------
@@ -116,33 +69,18 @@ def strict_mask(keys: Bool[Tensor, "batch time"]) -> Bool[Tensor, "batch time ti
     return keys[:, None, :] & torch.ones(time, time, dtype=torch.bool, device=keys.device).tril(-1)
 
 
-def pad(
-    items: Float[Tensor, "items heads size"], where: Int64[np.ndarray, " items"], shape: tuple[int, int]
-) -> Float[Tensor, "batch heads time size"]:
-    """Packed rows to (batch, heads, time, size), zeros elsewhere."""
-    rows = items.new_zeros(shape[0] * shape[1], *items.shape[1:])
-    rows = rows.index_copy(0, torch.from_numpy(where).to(items.device), items)
-    return rows.reshape(*shape, *items.shape[1:]).transpose(1, 2)
-
-
-def unpad(
-    padded: Float[Tensor, "batch heads time size"], where: Int64[np.ndarray, " items"]
-) -> Float[Tensor, "items heads size"]:
-    return padded.transpose(1, 2).flatten(0, 1)[torch.from_numpy(where).to(padded.device)]
-
-
-def attend_reference(
+def attend_sticks_slowly(
     q: Float[Tensor, "queries heads size"],
     k: Float[Tensor, "keys heads size"],
     v: Float[Tensor, "keys heads size"],
     packing: Packing,
 ) -> Float[Tensor, "queries heads size"]:
-    """The same as `attend`, slowly, on any device."""
+    """The same as `attend_sticks`, slowly, on any device."""
     mask = packing.mask
-    padded_q = pad(q, packing.query_places, mask.shape[:2])
-    padded_k, padded_v = (pad(x, packing.key_places, mask.shape[::2]) for x in (k, v))
+    padded_q = pad_items(q, packing.padded_query_indices, mask.shape[:2])
+    padded_k, padded_v = (pad_items(x, packing.padded_key_indices, mask.shape[::2]) for x in (k, v))
     out = attend_padded(padded_q, padded_k, padded_v, torch.from_numpy(mask).to(q.device), packing.shift)
-    return unpad(out, packing.query_places)
+    return unpad_items(out, packing.padded_query_indices)
 
 
 # --- vectors ---------------------------------------------------------------------------------------------------------
@@ -164,7 +102,7 @@ class VectorModel(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, vector, ir.VectorType(number, vector.size))
 
 
-def place(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any, index: Any, vector: Any) -> Any:
+def pointer_to(context: Any, builder: ir.IRBuilder, array_type: Any, array: Any, index: Any, vector: Any) -> Any:
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), context.get_value_type(vector).as_pointer())
 
@@ -175,7 +113,7 @@ def load(_, array, index, template):  # type: ignore[no-untyped-def]
     vector = Vector(array.dtype, template.count)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        where = place(context, builder, signature.args[0], arguments[0], arguments[1], vector)
+        where = pointer_to(context, builder, signature.args[0], arguments[0], arguments[1], vector)
         return builder.load(where, align=array.dtype.bitwidth // 8)
 
     return vector(array, index, template), generate
@@ -184,7 +122,7 @@ def load(_, array, index, template):  # type: ignore[no-untyped-def]
 @intrinsic
 def store(_, array, index, row):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        where = place(context, builder, signature.args[0], arguments[0], arguments[1], row)
+        where = pointer_to(context, builder, signature.args[0], arguments[0], arguments[1], row)
         builder.store(arguments[2], where, align=array.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -211,7 +149,7 @@ def add_times(_, factor, row, total):  # type: ignore[no-untyped-def]
 # --- fused kernel ----------------------------------------------------------------------------------------------------
 
 
-def attend(
+def attend_sticks(
     q: Float[Tensor, "queries heads size"],
     k: Float[Tensor, "keys heads size"],
     v: Float[Tensor, "keys heads size"],
@@ -269,7 +207,7 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
 
 @intrinsic
 def fma(_, a, b, c):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    """a·b + c, rounded once. Asked for by name: what the compiler may or may not join would round now so, now so."""
+    """a·b + c, rounded once. Asked for by name: otherwise the compiler chooses whether to round once or twice."""
 
     def generate(_, builder, __, arguments):  # type: ignore[no-untyped-def]
         return builder.fma(*arguments)

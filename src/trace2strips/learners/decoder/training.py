@@ -8,17 +8,18 @@ Nobody attends to a `test-p`, and there is one for every atom: they teach most a
 and are soon right. So after the first fifth of training a step looks at a random share of them only, each weighted by
 the inverse of the share: on average the same loss.
 
-Each trace is read with some heads *silent*, by chance, until SILENT_UNTIL of training. A head that knows all moves that
-touch an atom, and a committee of heads that know some of them each, say the same of short traces, but not of long ones,
-where a later move of one member's has to undo an earlier one of another's. With silent heads the committee pays: it is
-wrong whenever one of its members is missing, the single head and its copies only when all are.
+Each trace is read with some heads *silent*, by chance, until SILENT_UNTIL of training: their output is 0 (dropout of
+whole heads). A head that knows all moves that touch an atom, and a committee of heads that know some of them each, say
+the same of short traces, but not of long ones, where a later move of one member's has to undo an earlier one of
+another's. With silent heads the committee pays: it is wrong whenever one of its members is missing, the single head and
+its copies only when all are.
 
-Two more things begin when the network is *ripe*: when a glance, one of GLANCES in a training and after its first fifth,
-finds half of the training traces right.
+Two more things begin when half of the training traces are right. That is checked CHECKS times in a training, but not in
+its first fifth.
 
 A refusal for one reason alone (all that an action needs is there but one atom) is rare for each single action. So a
 part of each batch are *hard* traces: those of the training set where y of some action is farthest from the truth; the
-network looks for them every LOOK_EVERY steps.
+network searches for them every SEARCH_EVERY steps.
 
 A trace of training has few keys, so a head can afford to leave a little of its stick on each that does not matter, or
 to take only most of it where it should take all; on longer traces this adds up. So the scores z of a chunk are shifted,
@@ -31,7 +32,7 @@ and Schulz's iteration with PyTorch's coefficients, but in float32); everything 
 
 A batch is cut into CHUNKS parts, whatever the number of threads, and their gradients are added in order, so a step has
 the same bits on any machine with the same libraries. Parameters are views into one flat vector, which the optimiser
-updates as a whole. Needs the extra `networks`. May import up to `traces`.
+updates as a whole. Needs the extra `networks`.
 """
 
 from __future__ import annotations
@@ -46,19 +47,22 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from torch.nn import functional
 
-from trace2strips.learners.decoder.network import Decoder, in_threads, make_batch, probabilities, right_traces
+from trace2strips.learners.decoder.batches import make_batch
+from trace2strips.learners.decoder.inference import probabilities, right_traces
+from trace2strips.learners.decoder.network import Decoder
+from trace2strips.learners.decoder.packing import indices_of_traces
 from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
-from trace2strips.learners.decoder.stick_breaking import places_of
-from trace2strips.learners.transformer.optimiser import BETA1, BETA2, EPSILON, rectification
+from trace2strips.learners.decoder.threads import in_threads
+from trace2strips.learners.radam import BETA1, BETA2, EPSILON, rectification
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 
 CHUNKS = 2
 ALL_TESTED = 0.2  # of training
-GLANCES, GLANCE, RIPE = 16, 2000, 0.5  # glances in a training, traces in each, share of them that must be right
+CHECKS, CHECKED, ENOUGH = 16, 2000, 0.5  # checks in a training, traces in each, share of them that must be right
 SILENT_UNTIL = 0.7  # of training
-WIDENING = 0.4  # of training: from ripe until the shift is as wide as it gets
-LOOK_EVERY, LOOK = 1000, 6_000_000  # steps, and positions that are looked at
+WIDENING = 0.4  # of training: from when half of the traces are right until the shift is as wide as it gets
+SEARCH_EVERY, SEARCHED = 1000, 6_000_000  # steps from one search for hard traces to the next, positions of each
 HARDEST = 0.03  # of the traces
 QUINTIC = (3.4445, -4.7750, 2.0315)  # a σ + b σ³ + c σ⁵ takes every σ in (0, 1] near 1 within five rounds
 ROUNDS = 5
@@ -87,7 +91,8 @@ def orthogonal(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows col
 
 
 class DecoderNetwork:
-    """Decoder, moments of its gradient, number of steps taken, when it was ripe (0: not yet), hard traces since."""
+    """Decoder, moments of its gradient, number of steps taken; the step at which half of the training traces were found
+    right (0: not yet), and the hard traces since then."""
 
     def __init__(
         self, dataset: Dataset, decoder: DecoderSettings, settings: OptimiserSettings, steps: int, seed: int
@@ -107,15 +112,15 @@ class DecoderNetwork:
                 self.matrices.append((where, p.shape))
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.hard = np.empty(0, dtype=np.int64)
-        self.steps, self.ripe = 0, 0
+        self.steps, self.half_right_at = 0, 0
 
     def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
         def part(chunk: tuple[Int64[np.ndarray, " chunk"], np.random.Generator]) -> tuple[float, Tensor]:
             return self.loss_and_gradient(chunk[0], len(chosen), chunk[1])
 
         torch.set_num_threads(1)
-        self.look()
-        chosen = self.harden(chosen)
+        self.check_progress()
+        chosen = self.mix_in_hard_traces(chosen)
         loss, gradient = 0.0, torch.zeros_like(self.flat)
         streams = np.random.default_rng([self.seed, 4, self.steps]).spawn(CHUNKS)
         chunks = list(zip(np.array_split(chosen, CHUNKS), streams, strict=True))
@@ -131,7 +136,7 @@ class DecoderNetwork:
         """The share of these traces in the mean over `traces`."""
         data, share = self.dataset, 1.0 if self.progress < ALL_TESTED else self.settings.tested
         lengths = data.offsets[chosen + 1] - data.offsets[chosen]
-        where = places_of(data.offsets, chosen)
+        where = indices_of_traces(data.offsets, chosen)
         kinds = data.vocabulary.kinds[data.tokens[where]]
         tests, scored = kinds == Kind.TEST_ATOM, kinds >= Kind.ACTION
         kept = ~tests | (rng.random(len(where)) < share)
@@ -141,15 +146,15 @@ class DecoderNetwork:
         batch = make_batch(data, chosen, kept=kept, shift=self.shift(rng))
         refused = torch.from_numpy(data.inapplicable[where[kept]])
         weight = torch.from_numpy(weights[kept].astype(np.float32))
-        logits = self.decoder(batch, self.heard(rng, np.diff(batch.packing.query_offsets)))
+        logits = self.decoder(batch, self.head_weights(rng, np.diff(batch.packing.query_offsets)))
         loss = focal_loss(logits, refused, weight, self.settings.alpha, self.settings.gamma)
         gradients = torch.autograd.grad(loss, self.parameters)
         return float(loss.detach()), torch.cat([g.flatten() for g in gradients])
 
-    def heard(
+    def head_weights(
         self, rng: np.random.Generator, queries: Int64[np.ndarray, " traces"]
     ) -> Float[Tensor, "layers queries heads"] | None:
-        """0 where a head is silent, in all of a trace; else what keeps the mean."""
+        """Factors of the heads' outputs: 0 where a head is silent, in all of a trace; else what keeps the mean."""
         size = self.decoder.settings
         if not size.silent or self.progress >= SILENT_UNTIL:
             return None
@@ -162,9 +167,9 @@ class DecoderNetwork:
 
     def shift(self, rng: np.random.Generator) -> float:
         """What is added to the scores of a chunk."""
-        if not self.ripe or self.decoder.settings.variant != "sb":
+        if not self.half_right_at or self.decoder.settings.variant != "sb":
             return 0.0
-        width = min(1.0, (self.steps - self.ripe) / (WIDENING * self.planned))
+        width = min(1.0, (self.steps - self.half_right_at) / (WIDENING * self.planned))
         return float(rng.uniform(-width * self.settings.lowered, width * self.raised))
 
     @cached_property
@@ -174,17 +179,17 @@ class DecoderNetwork:
         keys = np.diff(np.append(0, np.cumsum(~data.inapplicable))[data.offsets])
         return max(0.0, log(max(1, self.settings.horizon) / int(keys.max(initial=1))))
 
-    def look(self) -> None:
-        """Before a step: is the network ripe, and which traces are hard?"""
+    def check_progress(self) -> None:
+        """Before a step: are half of the training traces right, and if so, which are hard?"""
         s = self.settings
         if self.progress < ALL_TESTED or not (s.hard or s.lowered or s.horizon):
             return
-        if not self.ripe and self.steps % max(1, self.planned // GLANCES) == 0:
-            self.ripe = self.steps if self.evaluate(self.dataset.first(GLANCE)) >= RIPE else 0
-        if self.ripe and s.hard and (self.steps - self.ripe) % LOOK_EVERY == 0:
+        if not self.half_right_at and self.steps % max(1, self.planned // CHECKS) == 0:
+            self.half_right_at = self.steps if self.evaluate(self.dataset.first(CHECKED)) >= ENOUGH else 0
+        if self.half_right_at and s.hard and (self.steps - self.half_right_at) % SEARCH_EVERY == 0:
             self.hard = self.find_hard()
 
-    def harden(self, chosen: Int64[np.ndarray, " batch"]) -> Int64[np.ndarray, " batch"]:
+    def mix_in_hard_traces(self, chosen: Int64[np.ndarray, " batch"]) -> Int64[np.ndarray, " batch"]:
         """The same batch with hard traces in the place of some."""
         if not len(self.hard):
             return chosen
@@ -193,12 +198,12 @@ class DecoderNetwork:
         return rng.permutation(np.append(chosen[count:], rng.choice(self.hard, count)))
 
     def find_hard(self) -> Int64[np.ndarray, " hard"]:
-        """Of the traces looked at (all, if they have no more than LOOK positions), those where |y − z| of some action
-        is largest."""
+        """Of the traces searched (all, if they have no more than SEARCHED positions), those where |y − z| of some
+        action is largest."""
         data = self.actions_only
         traces = np.random.default_rng([self.seed, 6, self.steps]).permutation(len(data))
-        traces = traces[np.cumsum(np.diff(data.offsets)[traces]) <= LOOK]
-        where = places_of(data.offsets, traces)
+        traces = traces[np.cumsum(np.diff(data.offsets)[traces]) <= SEARCHED]
+        where = indices_of_traces(data.offsets, traces)
         off = np.abs(probabilities(self.decoder, data, traces=traces) - data.inapplicable[where])
         off *= data.vocabulary.kinds[data.tokens[where]] == Kind.ACTION
         worst = np.zeros(len(data), dtype=np.float32)
@@ -255,10 +260,10 @@ class DecoderNetwork:
 
     def save(self) -> dict[str, np.ndarray]:
         arrays = {name: getattr(self, name).numpy() for name in ("flat", "mean", "square")}
-        return {"steps": np.array([self.steps, self.ripe]), "hard": self.hard, **arrays}
+        return {"steps": np.array([self.steps, self.half_right_at]), "hard": self.hard, **arrays}
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.steps, self.ripe = arrays["steps"].tolist()
+        self.steps, self.half_right_at = arrays["steps"].tolist()
         self.hard = arrays["hard"]
         for name in ("flat", "mean", "square"):
             getattr(self, name).copy_(torch.from_numpy(arrays[name]))

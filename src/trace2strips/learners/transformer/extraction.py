@@ -6,7 +6,7 @@ import numpy as np
 
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Guess, Heads, world_model
-from trace2strips.learners.transformer.strips_transformer import Layout, Theta
+from trace2strips.learners.transformer.parameters import Layout, Theta
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces

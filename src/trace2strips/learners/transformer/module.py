@@ -1,6 +1,6 @@
 """The STRIPS Transformer as a `torch.nn.Module`, in both forms, for any device. Needs the extra `networks`.
 
-The same numbers as the NumPy references and the Numba kernels of `strips_transformer`, with gradients by autograd.
+The same numbers as `references` in NumPy and `kernels` in Numba, with gradients by autograd.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
-from trace2strips.learners.transformer.strips_transformer import LEAST, Layout, Theta
-from trace2strips.model.vocabulary import Kind
+from trace2strips.learners.transformer.kernels import LEAST
+from trace2strips.learners.transformer.parameters import Layout, Theta
 from trace2strips.traces import Dataset
 
 
 class StripsTransformer(nn.Module):
     """y_θ for batches of padded traces. Parameters are probabilities; keep them in [0, 1] as you train."""
 
+    learned: Tensor
     fixed: Tensor
     row: Tensor
-    is_action: Tensor
-    has_value: Tensor
     askable: Tensor
 
     def __init__(self, layout: Layout, theta: Theta, form: str = "factored") -> None:
@@ -32,42 +31,25 @@ class StripsTransformer(nn.Module):
         self.query = nn.Parameter(torch.from_numpy(theta.query.copy()))
         self.key = nn.Parameter(torch.from_numpy(theta.key.copy()))
         self.value = nn.Parameter(torch.from_numpy(theta.value.copy()))
-        kinds = layout.vocabulary.kinds
-        # setup actions are hard-wired: one more row of constants per token, and a padding token that does nothing
-        fixed = np.zeros((3, len(kinds) + 1, layout.heads))
-        for token, kind in enumerate(kinds.tolist()):
-            head = layout.head[token]
-            match Kind(kind):
-                case Kind.INIT_FALSE:
-                    fixed[1:, token] = 1
-                case Kind.INIT_ATOM:
-                    fixed[1, token, head] = 1
-                case Kind.TEST_ATOM:
-                    fixed[0, token, head] = 1
-                case Kind.INIT_STATE:
-                    fixed[1, token] = 1
-                case Kind.ACTION:
-                    pass
-        is_action = np.append(kinds == Kind.ACTION, False)
-        has_value = np.append(np.isin(kinds, (Kind.ACTION, Kind.INIT_STATE)), False)
-        self.register_buffer("fixed", torch.from_numpy(fixed).to(dtype))
+        # one more token than the vocabulary has: padding, which does nothing
+        wired = np.pad(layout.hard_wired, ((0, 0), (0, 1), (0, 0)))
+        self.register_buffer("learned", torch.from_numpy(np.isnan(wired)))
+        self.register_buffer("fixed", torch.from_numpy(np.nan_to_num(wired)).to(dtype))
         self.register_buffer("row", torch.from_numpy(np.append(np.maximum(layout.row, 0), 0)))
-        self.register_buffer("is_action", torch.from_numpy(is_action[:, None]).to(dtype))
-        self.register_buffer("has_value", torch.from_numpy(has_value[:, None]).to(dtype))
         self.register_buffer("askable", torch.from_numpy(layout.askable).to(dtype))
 
     def forward(
         self, tokens: Int64[Tensor, "batch time"], masked: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch time"]:
         """The inapplicability of each position; masked positions are attended by nobody. Padding is token −1."""
-        q = (self.fixed[0] + self.is_action * (self.query * self.askable)[self.row])[tokens]  # (batch, time, heads)
-        k = (self.fixed[1] + self.is_action * self.key[self.row])[tokens] * ~masked[..., None]
-        v = (self.fixed[2] + self.has_value * self.value[self.row])[tokens]
-        y = attend(q, k, v) if self.form == "attention" else scan(q, k, v)  # (batch, time, heads)
+        rows = torch.stack([self.query * self.askable, self.key, self.value])[:, self.row]
+        q, k, v = torch.where(self.learned, rows, self.fixed)[:, tokens]  # (batch, time, heads) each
+        k = k * ~masked[..., None]
+        y = run_attention(q, k, v) if self.form == "attention" else run_factored(q, k, v)  # (batch, time, heads)
         return 1 - (1 - y).prod(dim=-1)  # Eq. 10
 
 
-def attend(
+def run_attention(
     q: Float[Tensor, "batch time heads"], k: Float[Tensor, "batch time heads"], v: Float[Tensor, "batch time heads"]
 ) -> Float[Tensor, "batch time heads"]:
     """The paper's equations: scores, strict mask, stick-breaking, value aggregation."""
@@ -84,7 +66,7 @@ def break_stick(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*ba
     return scores * torch.cat([left[..., 1:], torch.ones_like(left[..., :1])], dim=-1)
 
 
-def scan(
+def run_factored(
     q: Float[Tensor, "batch time heads"], k: Float[Tensor, "batch time heads"], v: Float[Tensor, "batch time heads"]
 ) -> Float[Tensor, "batch time heads"]:
     """The factored form: the state of every head, position after position."""
@@ -96,7 +78,7 @@ def scan(
     return torch.stack(out, dim=1) if out else q
 
 
-def pad(dataset: Dataset, chosen: np.ndarray) -> tuple[Int64[Tensor, "batch time"], Bool[Tensor, "batch time"]]:
+def pad_traces(dataset: Dataset, chosen: np.ndarray) -> tuple[Int64[Tensor, "batch time"], Bool[Tensor, "batch time"]]:
     """Tokens and labels of some traces, padded with −1 and "refused" to the longest."""
     lengths = dataset.offsets[chosen + 1] - dataset.offsets[chosen]
     tokens = torch.full((len(chosen), int(lengths.max(initial=0))), -1, dtype=torch.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trace2strips.learners.transformer.strips_transformer import NetworkSettings
+from trace2strips.learners.transformer.network import NetworkSettings
 
 LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer
 
