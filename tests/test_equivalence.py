@@ -16,26 +16,18 @@ from hypothesis import strategies as st
 from strategies import models
 
 from trace2strips.errors import UserError
-from trace2strips.judging.equivalence import (
-    Comparison,
-    Counterpart,
+from trace2strips.judging.equivalence import Comparison, compare, negative_from, with_difference
+from trace2strips.judging.invariants import Counterpart, find_invariants, find_invariants_slowly
+from trace2strips.judging.joint import JointModel, Starts, everything_true
+from trace2strips.judging.product_search import (
     Difference,
-    JointModel,
     ProductSearch,
-    Starts,
-    compare,
-    everything_true,
-    find_invariants,
-    find_invariants_slowly,
-    find_starts,
-    negative_from,
     search_slowly,
     shorten_trace,
     walk_for_difference,
-    with_difference,
-    with_final_values,
 )
 from trace2strips.judging.sources import Source
+from trace2strips.judging.starts import find_starts, with_final_values
 from trace2strips.learners.learning import learn
 from trace2strips.model.strips import State, StripsAction, StripsModel, StripsProblem, label
 from trace2strips.model.vocabulary import Vocabulary

@@ -22,9 +22,10 @@ import numpy as np
 
 from trace2strips import __version__
 from trace2strips.experiments.runs import LARGE, Run
-from trace2strips.judging.equivalence import compare, find_starts, with_final_values
+from trace2strips.judging.equivalence import compare
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.judging.sources import Source
+from trace2strips.judging.starts import find_starts, with_final_values
 from trace2strips.learners.decoder.learner import decoder_of
 from trace2strips.learners.learner import Job, Learned, Watcher
 from trace2strips.learners.learning import load
