@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
+from trace2strips.commands.sources import open_source
 from trace2strips.commands.terminal import JsonOption, listing
 from trace2strips.errors import UserError, printable
 from trace2strips.judging.equivalence import EXHAUSTED, INVARIANTS, MAX_PAIRS, Comparison
 from trace2strips.judging.equivalence import compare as compare_models
 from trace2strips.judging.invariants import Counterpart
-from trace2strips.judging.sources import Source, open_source
+from trace2strips.judging.sources import Source
 from trace2strips.judging.starts import find_starts, problem_starts, told_starts, with_final_values
 from trace2strips.worlds import get_domain
 

@@ -12,10 +12,12 @@ from typing import Annotated
 
 import typer
 
+from trace2strips.commands.sources import open_source
 from trace2strips.commands.terminal import ForceOption, JsonOption
 from trace2strips.errors import UserError, printable
 from trace2strips.files import check_writable, writing_text
-from trace2strips.judging.sources import Source, initial_state, open_source, read_source_problem
+from trace2strips.judging.problems import initial_state, read_source_problem
+from trace2strips.judging.sources import Source
 from trace2strips.model.goals import applicability, goal_of, pose, state_after
 from trace2strips.model.strips import StripsProblem
 from trace2strips.pddl import encode_name

@@ -163,7 +163,7 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
 
 def figures_of(learned: Learned) -> dict[str, Any]:
     """What learning and testing measured; the run's own settings are in the row already."""
-    names = ("domain", "encoding", "traces", "heads", "test_traces", "first_contradiction")
+    names = ("domain", "encoding", "hidden_model", "traces", "heads", "test_traces", "first_contradiction")
     return {name: value for name, value in learned.figures.record().items() if name not in names}
 
 
