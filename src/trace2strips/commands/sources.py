@@ -5,6 +5,8 @@ Here, with the commands, because only they turn words into models; everything be
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from trace2strips.errors import DomainError, FileError, shorten
@@ -43,3 +45,8 @@ def hidden_domain_or_none(figures: Figures) -> Domain | None:
         return find_hidden_domain(figures)
     except DomainError:
         return None
+
+
+def split_names(values: Iterable[str], known: Container[str]) -> list[str]:
+    """Names from options: a value that is a name itself, or several names with spaces or commas between them."""
+    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]

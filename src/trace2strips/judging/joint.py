@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, UInt64
 
+from trace2strips.errors import ModelError, suggest
 from trace2strips.model.strips import State, StripsAction, StripsModel, membership, pack, state_of
 
 
@@ -35,6 +36,13 @@ class Starts:
     @cached_property
     def joint(self) -> Bool[np.ndarray, "starts atoms"]:
         return np.concatenate([self.a, self.b], axis=1)
+
+    def only(self, name: str) -> Starts:
+        """The one start of that name."""
+        if name not in self.names:
+            raise ModelError(f"unknown initial state {name!r}", hint=suggest(name, self.names, "initial states"))
+        here = slice(self.names.index(name), self.names.index(name) + 1)
+        return Starts(self.a[here], self.b[here], (name,), self.origin)
 
     def and_also(self, others: Starts) -> Starts:
         return Starts(np.concatenate([self.a, others.a]), np.concatenate([self.b, others.b]), (), self.origin)
