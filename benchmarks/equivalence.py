@@ -20,8 +20,9 @@ from typing import Any
 from measuring import write_results
 
 from trace2strips.experiments.performing import commit
-from trace2strips.judging.equivalence import EXHAUSTED, compare, find_starts, with_final_values
+from trace2strips.judging.equivalence import EXHAUSTED, compare
 from trace2strips.judging.sources import Source
+from trace2strips.judging.starts import find_starts, with_final_values
 from trace2strips.learners.learning import learn
 from trace2strips.worlds import BENCHMARKS, get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

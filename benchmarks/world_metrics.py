@@ -15,7 +15,8 @@ from typing import Any
 
 from measuring import options, write_results
 
-from trace2strips.judging.world_metrics import ModelPredictor, WorldSettings, measure_world
+from trace2strips.judging.predictors import ModelPredictor
+from trace2strips.judging.world_metrics import WorldSettings, measure_world
 from trace2strips.learners.learning import learn
 from trace2strips.model.strips import StripsModel
 from trace2strips.traces.accuracy import trace_accuracy

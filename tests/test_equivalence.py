@@ -15,32 +15,25 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from strategies import models
 
-from trace2strips.errors import UserError
-from trace2strips.judging.equivalence import (
-    Comparison,
-    Counterpart,
+from trace2strips.errors import ModelError, TraceError, UserError
+from trace2strips.judging.equivalence import Comparison, compare, negative_from, with_difference
+from trace2strips.judging.invariants import Counterpart, find_invariants, find_invariants_slowly
+from trace2strips.judging.joint import JointModel, Starts, everything_true
+from trace2strips.judging.product_search import (
     Difference,
-    JointModel,
     ProductSearch,
-    Starts,
-    compare,
-    everything_true,
-    find_invariants,
-    find_invariants_slowly,
-    find_starts,
-    negative_from,
     search_slowly,
     shorten_trace,
     walk_for_difference,
-    with_difference,
-    with_final_values,
 )
 from trace2strips.judging.sources import Source
+from trace2strips.judging.starts import find_starts, told_starts, trace_starts, with_final_values
 from trace2strips.learners.learning import learn
 from trace2strips.model.strips import State, StripsAction, StripsModel, StripsProblem, label
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
-from trace2strips.pddl import format_model, format_model_problem
+from trace2strips.pddl import format_model, format_model_problem, format_problem
+from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -514,6 +507,135 @@ def test_named_states_of_other_sizes_are_other_states() -> None:
             find_starts(side(five if source is None else other), side(other), source)
 
 
+def test_comparing_needs_no_learner() -> None:
+    script = "import sys, json, trace2strips.judging.equivalence; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ours = [name for name in json.loads(done.stdout) if name.startswith("trace2strips.")]
+    assert "trace2strips.judging.invariants" in ours
+    assert not [name for name in ours if "learners" in name or "sources" in name or "starts" in name]
+
+
+# --- where a learned model starts ------------------------------------------------------------------------------------
+
+BLOCKS = get_domain("blocksworld:3")
+
+
+def without_origin(settings: SampleSettings) -> Dataset:
+    """Traces that do not say from which domain they come, as in a log of the user's own."""
+    return replace(sample(BLOCKS, settings), settings={})
+
+
+def learned_source(dataset: Dataset, name: str = "run") -> Source:
+    learned = learn(dataset)
+    return Source(name, learned.model, learned.world, learned=learned)
+
+
+def wrong_blocks() -> StripsModel:
+    """pick-up_b1 does not need an empty hand."""
+    actions = tuple(
+        replace(action, pre=action.pre - {"handempty"}) if action.name == "pick-up_b1" else action
+        for action in BLOCKS.model.actions
+    )
+    assert actions != BLOCKS.model.actions
+    return StripsModel(BLOCKS.model.atoms, actions, BLOCKS.model.name)
+
+
+def test_a_learned_model_starts_where_its_traces_start() -> None:
+    """From "every atom true" an equivalent model was called different: no trace ever started there."""
+    dataset = without_origin(SampleSettings(3_000, 20, init="states:5"))
+    run, truth, wrong = learned_source(dataset), Source("truth", BLOCKS.model), Source("wrong", wrong_blocks())
+    assert run.world is not None
+    assert compare(BLOCKS.model, run.model, everything_true(BLOCKS.model, run.model)).verdict == "different"
+    with pytest.raises(UserError, match=r"where truth and run start is not said \(hint: --init s0 with --problem FILE"):
+        find_starts(truth, run)
+    for state, told in dataset.states.items():
+        starts = told_starts(truth, run, told, "given", state)
+        assert starts.a.tolist() == [[atom in told for atom in BLOCKS.model.atoms]]
+        assert starts.b.tolist() == [[atom in run.world.states[state] for atom in run.model.atoms]]
+        assert compare(*with_final_values(truth, run), starts).verdict == "equivalent"
+        other = compare(*with_final_values(wrong, run), told_starts(wrong, run, told, "given", state))
+        assert (other.verdict, other.refused_by, other.shortest, other.start) == ("different", "B", True, state)
+        assert other.trace is not None
+        assert other.trace[-1] == "pick-up_b1"
+    with pytest.raises(ModelError, match="unknown atom 'on_b1_b9'"):
+        told_starts(truth, run, {"on_b1_b9"}, "given", "s0")
+    with pytest.raises(ModelError, match="unknown initial state 's9'"):
+        told_starts(truth, run, (), "given", "s9")
+    with pytest.raises(UserError, match="run knows 5 initial states by name, and none is chosen"):
+        told_starts(truth, run, dataset.states["s0"], "given")
+    from_traces = trace_starts(truth, run, dataset)
+    assert from_traces.names == tuple(dataset.states)
+    assert (from_traces.only("s4").joint == starts.joint).all()
+    assert compare(*with_final_values(truth, run), from_traces).verdict == "equivalent"
+
+
+def test_a_log_that_tells_no_start() -> None:
+    """`start` is learned in the atoms of the run; only the other model has to be told."""
+    door = ["o", "oo", "c", "oc", "occ", "oco", "ocoo"]
+    labels = ["+", "+-", "-", "++", "++-", "+++", "+++-"]
+    traces = [
+        Trace(tuple({"o": "open", "c": "close"}[x] for x in actions), tuple(x == "+" for x in ok))
+        for actions, ok in zip(door, labels, strict=True)
+    ]
+    run = learned_source(Dataset.of(traces))
+    truth = Source("truth", StripsModel(("shut", "wide"), (
+        StripsAction("open", frozenset({"shut"}), frozenset({"wide"}), frozenset({"shut"})),
+        StripsAction("close", frozenset({"wide"}), frozenset({"shut"}), frozenset({"wide"})),
+    )))  # fmt: skip
+    assert compare(run.model, truth.model, told_starts(run, truth, {"shut"}, "given")).verdict == "equivalent"
+    other = compare(run.model, truth.model, told_starts(run, truth, {"wide"}, "given"))
+    assert (other.verdict, len(other.trace or ()), other.start_b) == ("different", 1, ("wide",))
+    with pytest.raises(UserError, match="what is true in truth where the traces of run begin"):
+        find_starts(run, truth)
+    with pytest.raises(TraceError, match="nothing says what is true in truth in the initial state 'start'"):
+        trace_starts(run, truth, Dataset.of(traces))
+
+
+def test_starts_that_traces_tell_by_atoms() -> None:
+    dataset = without_origin(SampleSettings(3_000, 20))
+    run, truth = learned_source(dataset), Source("truth", BLOCKS.model)
+    with pytest.raises(UserError, match=r"where run and truth start is not said \(hint: --traces FILE"):
+        find_starts(run, truth)
+    starts = trace_starts(run, truth, dataset)
+    inits = {trace.init for trace in dataset}
+    assert len(starts) == len(inits) > 5
+    assert {frozenset(truth.model.atoms[i] for i in np.flatnonzero(row)) for row in starts.b} == inits
+    setup = run.world.over_tokens()  # type: ignore[union-attr]
+    for row_a, row_b in zip(starts.a, starts.b, strict=True):
+        state = frozenset(setup.atoms)
+        for name in ("init-false", *(f"init-{p}" for p, true in zip(truth.model.atoms, row_b, strict=True) if true)):
+            state = setup.action(name).progress(state)
+        assert state == {p for p, true in zip(run.model.atoms, row_a, strict=True) if true}
+    assert compare(*with_final_values(run, truth), starts).verdict == "equivalent"
+
+
+def test_traces_with_both_kinds_of_starts() -> None:
+    model = counter(1, False)
+    words = Vocabulary(("inc0",), ("zero0",), ("s",), (), True)
+    run = Source("run", model, WorldModel(model, words, {"s": frozenset({"one0"})}))
+    traces = Dataset.of([Trace((), (), init=frozenset()), Trace((), (), state="s"), Trace((), (), init=zeros(1))] * 2)
+    starts = trace_starts(run, Source("truth", model), replace(traces, states={"s": frozenset({"one0"})}))
+    pairs = sorted(zip(starts.a.tolist(), starts.b.tolist(), strict=True))
+    assert pairs == [([False, False], [False, False]), ([False, True], [False, True]), ([True, False], [True, False])]
+
+
+def test_traces_of_other_states_are_refused() -> None:
+    """s0 of 5 states and s0 of 7 are two states that share a name."""
+    run, truth = learned_source(sample(BLOCKS, SampleSettings(300, 5, init="states:5"))), Source("truth", BLOCKS.model)
+    assert trace_starts(run, truth, sample(BLOCKS, SampleSettings(50, 5, init="states:5"))).names[0] == "s0"
+    for traces in (
+        sample(BLOCKS, SampleSettings(50, 5, init="states:7")),
+        sample(get_domain("ferry:2x2"), SampleSettings(50, 5, init="states:5")),
+        sample(BLOCKS, SampleSettings(50, 5)),
+    ):
+        with pytest.raises(TraceError, match="take the traces that it was learned from"):
+            trace_starts(run, truth, traces)
+    with pytest.raises(TraceError, match="the traces tell initial atoms, and run knows its initial states by name"):
+        trace_starts(run, truth, without_origin(SampleSettings(50, 5)))
+    with pytest.raises(ModelError, match="unknown initial state 'elsewhere'"):
+        trace_starts(run, truth, Dataset.of([Trace((), (), state="elsewhere")]))
+
+
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
@@ -595,7 +717,10 @@ def test_command_on_domains_and_runs(tmp_path: Path) -> None:
         ("r/model.pddl", "r"): (13, generated),
         ("r/model.pddl", "r/model.pddl"): (1, "every atom true, as f_M has it"),
         ("r/model.pddl", "blocksworld:3"): (13, generated),
+        ("r", "blocksworld:3", "--problem", "lifted.pddl"): (1, "the initial state of lifted.pddl"),
     }
+    (problem,) = BLOCKS.problems(1)
+    (tmp_path / "lifted.pddl").write_text(format_problem(BLOCKS.lifted_problem(problem)))
     (_, shown, _), *others = commands(
         tmp_path, ("blocksworld:3", "r", "--starts", 500), *((*words, "--json") for words in expected)
     )
@@ -604,6 +729,59 @@ def test_command_on_domains_and_runs(tmp_path: Path) -> None:
     answers = [json.loads(out) for _, out, _ in others]
     assert [(x["starts"], x["origin"]) for x in answers] == list(expected.values())
     assert {x["verdict"] for x in answers} == {"equivalent"}
+
+
+def test_command_on_a_run_and_a_file(tmp_path: Path) -> None:
+    """Nothing but the run, the true model and where both start; several named states, or atoms."""
+    for name, init in (("atoms", "atoms"), ("named", "states:5")):
+        dataset = without_origin(SampleSettings(3_000, 20, init=init))
+        dataset.save(tmp_path / f"{name}.t2s")
+        learn(dataset).save(tmp_path / name)
+        told = dataset[0].init or dataset.states["s0"]
+    (tmp_path / "truth.pddl").write_text(format_model(BLOCKS.model))
+    (tmp_path / "wrong.pddl").write_text(format_model(wrong_blocks()))
+    problem = StripsProblem(BLOCKS.model, told, frozenset())
+    (tmp_path / "p.pddl").write_text(format_model_problem(problem))
+    (tmp_path / "lifted.pddl").write_text(format_problem(BLOCKS.lifted_problem(problem)))
+    equivalent = {
+        ("atoms", "truth.pddl", "--traces", "atoms.t2s"): 10,  # of 13: the others are for tests
+        ("truth.pddl", "atoms", "--problem", "p.pddl"): 1,
+        ("atoms", "atoms", "--init", " ".join(sorted(told - {"handempty"}))): 1,
+        ("named", "truth.pddl", "--traces", "named.t2s"): 5,
+        ("named", "truth.pddl", "--traces", "named.t2s", "--init", "s3"): 1,
+        ("named", "truth.pddl", "--problem", "p.pddl", "--init", "s0"): 1,
+        ("truth.pddl", "named", "--init", ",".join(["s0", *told])): 1,
+        ("truth.pddl", "named", *(word for atom in (*told, "s0") for word in ("--init", atom))): 1,
+        ("named", "named", "--init", "s2"): 1,
+        ("named", "blocksworld:3", "--init", "s2"): 1,
+        ("named", "named"): 5,
+        ("named", "truth.pddl", "--domain", "blocksworld:3"): 5,
+    }
+    different = [("atoms", "wrong.pddl", "--traces", "atoms.t2s"), ("named", "wrong.pddl", "--traces", "named.t2s")]
+    errors = {
+        ("atoms", "truth.pddl"): "where atoms and truth.pddl start is not said (hint: --traces FILE",
+        ("atoms", "atoms"): "where atoms and atoms start is not said",
+        ("truth.pddl", "named"): "where truth.pddl and named start is not said (hint: --init s0 with --problem FILE",
+        ("named", "truth.pddl", "--init", "s0"): "where named and truth.pddl start is not said",
+        ("named", "truth.pddl", "--problem", "p.pddl"): "named knows 5 initial states by name, and none is chosen",
+        ("named", "named", "--init", "s0 s1"): "two initial states are named, 's0' and 's1'",
+        ("named", "named", "--init", "s9"): "unknown atom 's9'",
+        ("atoms", "truth.pddl", "--problem", "lifted.pddl"): "lifted.pddl: the problem has objects",
+        ("atoms", "atoms", "--problem", "p.pddl"): "the problem is for domain 'blocksworld', not for 'learned'",
+        ("atoms", "truth.pddl", "--traces", "no.t2s"): "no.t2s: no such file",
+        ("atoms", "truth.pddl", "--traces", "atoms.t2s", "--domain", "blocksworld:3"): "several starts are given",
+        ("named", "truth.pddl", "--traces", "atoms.t2s"): "atoms.t2s: the traces tell initial atoms",
+    }
+    calls = [*((*call, "--json") for call in (*equivalent, *different)), *errors]
+    answers = commands(tmp_path, *calls)
+    found = [(code, json.loads(out) if out else {}, text) for code, out, text in answers]
+    n, m = len(equivalent), len(equivalent) + len(different)
+    assert [(code, text, x.get("verdict"), x.get("starts")) for code, x, text in found[:n]] == [
+        (0, "", "equivalent", starts) for starts in equivalent.values()
+    ]
+    assert [(code, x["refused_by"], x["trace"][-1]) for code, x, _ in found[n:m]] == [(1, "A", "pick-up_b1")] * 2
+    for (code, x, text), message in zip(found[m:], errors.values(), strict=True):
+        assert (code, x, message in text, text.count("\n")) == (2, {}, True, 1), (message, text)
 
 
 ERRORS = {

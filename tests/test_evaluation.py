@@ -14,7 +14,8 @@ from trace2strips.judging.plan_outcomes import (
     start_names,
     unseen_actions,
 )
-from trace2strips.learners.learning import LearnedModel, learn
+from trace2strips.learners.learner import Learned
+from trace2strips.learners.learning import learn
 from trace2strips.model.strips import StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
@@ -27,12 +28,12 @@ DOMAIN = get_domain("blocksworld:3")
 
 
 @pytest.fixture(scope="module")
-def learned() -> LearnedModel:
+def learned() -> Learned:
     return learn(sample(DOMAIN, SampleSettings(4000, 25)))
 
 
 @pytest.fixture(scope="module")
-def learned_from_states() -> LearnedModel:
+def learned_from_states() -> Learned:
     return learn(sample(DOMAIN, SampleSettings(4000, 25, init="states:5")))
 
 
@@ -43,7 +44,7 @@ def with_action(world: WorldModel, name: str, **parts: frozenset[str]) -> WorldM
     return replace(world, model=StripsModel(model.atoms, actions, model.name))
 
 
-def test_learned_models_plan(learned: LearnedModel) -> None:
+def test_learned_models_plan(learned: Learned) -> None:
     report = evaluate_planning(learned.world, DOMAIN, problems=DOMAIN.problems(30))
     row = report.row()
     assert (report.accuracy, row["plans_correct"], row["problems"]) == (1.0, 30, 30)
@@ -54,7 +55,7 @@ def test_learned_models_plan(learned: LearnedModel) -> None:
     assert row["unsolved_because"] == {}
 
 
-def test_initial_states_by_name(learned_from_states: LearnedModel) -> None:
+def test_initial_states_by_name(learned_from_states: Learned) -> None:
     world = learned_from_states.world
     assert evaluate_planning(world, DOMAIN, "states:5", DOMAIN.problems(30, "states:5")).accuracy == 1.0
     names = start_names(DOMAIN, "states:5")
@@ -65,7 +66,7 @@ def test_initial_states_by_name(learned_from_states: LearnedModel) -> None:
         align(problem, world, "s9")
 
 
-def test_alignment_takes_what_setup_actions_told(learned: LearnedModel) -> None:
+def test_alignment_takes_what_setup_actions_told(learned: Learned) -> None:
     problem = DOMAIN.problems(1)[0]
     aligned = align(problem, learned.world)
     assert aligned.init == problem.init & set(learned.model.atoms)
@@ -83,7 +84,7 @@ def test_alignment_is_the_identity_over_the_hidden_atoms() -> None:
     assert align(problem, WorldModel(model, words)) == problem
 
 
-def test_an_invented_atom_is_never_taken_for_a_hidden_one(learned: LearnedModel) -> None:
+def test_an_invented_atom_is_never_taken_for_a_hidden_one(learned: Learned) -> None:
     """A hidden atom may have the name that an invented one has by chance."""
     invented = learned.world.invented[0]
     hidden = StripsModel((*DOMAIN.model.atoms, invented), DOMAIN.model.actions)
@@ -104,7 +105,7 @@ def test_outcomes_on_the_hidden_model() -> None:
     assert judge(problem, PlanResult(Status.OUT_OF_STATES, None, 1, 0.0)) == Outcome.UNSOLVED
 
 
-def test_broken_models_are_found_out(learned: LearnedModel) -> None:
+def test_broken_models_are_found_out(learned: Learned) -> None:
     problems = DOMAIN.problems(30)
     free = with_action(learned.world, "stack_b1_b2", pre=frozenset())
     assert evaluate_planning(free, DOMAIN, problems=problems).count(Outcome.INAPPLICABLE) > 0
@@ -115,7 +116,7 @@ def test_broken_models_are_found_out(learned: LearnedModel) -> None:
     assert report.row()["plan_mean_length"] in (None, 0)
 
 
-def test_problems_that_need_an_unseen_action(learned: LearnedModel) -> None:
+def test_problems_that_need_an_unseen_action(learned: Learned) -> None:
     problems = [p for p in DOMAIN.problems(40) if not p.goal <= p.init]
     assert need_unseen(learned.world, DOMAIN, problems) == []
     model = learned.model

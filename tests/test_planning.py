@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -257,7 +258,7 @@ def register(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, 
     def add(name: str, code: str) -> None:
         body = "".join(f"        {line}\n" for line in code.splitlines())
         (tmp_path / f"{name}.py").write_text(
-            "import os, sys, time\nfrom trace2strips.planners import Answer, Status\n"
+            "import os, sys, time\nfrom trace2strips.planning.planners import Answer, Status\n"
             "class Search:\n    def __init__(self, atoms, actions, optimal): pass\n"
             f"    def solve(self, init, goal, states, seconds):\n{body}"
             "        return Answer(Status.SOLVED, (), 0)\n"
@@ -305,7 +306,7 @@ def test_an_exception_is_a_crash_with_a_message(register: Callable[[str, str], N
 def test_a_planner_that_keeps_no_limit_is_stopped_from_outside(
     register: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trace2strips.planning.plans.GRACE", 0.1)
+    monkeypatch.setattr("trace2strips.planning.workers.GRACE", 0.1)
     register("hangs", "time.sleep(600 if 1 in goal else 0)")
     with Planning("hangs", limits=Limits(seconds=0.2)) as planning:
         first, second, third = planning.solve_all([HOLDS, OPEN, HOLDS])
@@ -358,8 +359,8 @@ def test_a_worker_killed_while_idle_costs_nothing() -> None:
 SCRIPT = """
 import signal; signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off
 import sys, threading, time
-from trace2strips.domains import get_domain
-from trace2strips.planning import Planning
+from trace2strips.planning.plans import Planning
+from trace2strips.worlds import get_domain
 def tell():
     while not planning.processes:
         time.sleep(0.02)
@@ -385,6 +386,20 @@ def test_workers_end_with_the_program(name: str, how: signal.Signals) -> None:
         program.send_signal(how)
         program.wait(30)
         wait_until(lambda: not any(map(running, searching)))
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_a_worker_starts_without_the_rest_of_the_package(name: str) -> None:
+    """Numba alone would take longer to import than most searches take."""
+    module = PLANNERS[name].module
+    script = f"import sys, json, trace2strips.planning.planners.worker, {module}; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    ours = {name for name in loaded if name.split(".")[0] == "trace2strips"}
+    planners = "trace2strips.planning.planners"
+    light = {"trace2strips", "trace2strips.planning", "trace2strips.processes", planners, f"{planners}.worker", module}
+    assert ours <= light
+    assert not loaded & {"numba", "jaxtyping", "torch"}
 
 
 def test_no_growth_over_many_problems() -> None:

@@ -16,17 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trace2strips.errors import ModelError, TraceError, UserError
-from trace2strips.judging.world_metrics import (
-    LabellingPredictor,
-    ModelPredictor,
-    Pool,
-    Share,
-    WorldMetrics,
-    WorldSettings,
-    count_by_asking,
-    count_in_models,
-    measure_world,
-)
+from trace2strips.judging.boundaries import count_by_asking, count_in_models
+from trace2strips.judging.history_pool import Pool
+from trace2strips.judging.predictors import LabellingPredictor, ModelPredictor
+from trace2strips.judging.world_metrics import Share, WorldMetrics, WorldSettings, measure_world
 from trace2strips.learners.learning import learn
 from trace2strips.model.strips import StripsAction, StripsModel, final_state, label, label_tokens
 from trace2strips.model.vocabulary import Kind, Vocabulary

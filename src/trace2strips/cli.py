@@ -24,11 +24,11 @@ from trace2strips.commands.demo import outcome_table, run_demo
 from trace2strips.commands.plan import MemoryOption, PlannerOption, SecondsOption, StatesOption, plan
 from trace2strips.commands.report import report
 from trace2strips.commands.reproduce import reproduce
+from trace2strips.commands.sources import open_source
 from trace2strips.commands.terminal import ForceOption, JsonOption, QuietOption, listing, plain_console, progress_bar
 from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable
 from trace2strips.files import check_writable, writing_text
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen
-from trace2strips.judging.sources import open_source
 from trace2strips.judging.world_metrics import measure_learned
 from trace2strips.learners.learner import Figures, check_names
 from trace2strips.learners.learning import learn as learn_model

@@ -19,10 +19,10 @@ from trace2strips.brasp import (
     read_program,
     strips_program,
 )
+from trace2strips.commands.sources import open_source
 from trace2strips.commands.terminal import ForceOption, JsonOption, plain_console
 from trace2strips.errors import BraspError, TraceError
 from trace2strips.files import check_writable, writing_text
-from trace2strips.judging.sources import open_source
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.transformer.illustration import illustrate_model, illustrate_program
 from trace2strips.model.strips import StripsModel

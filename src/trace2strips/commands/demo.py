@@ -14,17 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from trace2strips.files import writing_text
-from trace2strips.judging.equivalence import (
-    DIFFERENT,
-    EQUIVALENT,
-    INVARIANTS,
-    NOT_DISTINGUISHED,
-    compare,
-    find_starts,
-    with_final_values,
-)
+from trace2strips.judging.equivalence import DIFFERENT, EQUIVALENT, INVARIANTS, NOT_DISTINGUISHED, compare
 from trace2strips.judging.plan_outcomes import Outcome, PlanningReport, evaluate_planning
 from trace2strips.judging.sources import Source
+from trace2strips.judging.starts import find_starts, with_final_values
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.learning import learn
 from trace2strips.learners.training import Report

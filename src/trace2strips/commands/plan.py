@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Container, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from trace2strips.commands.sources import open_source, split_names
 from trace2strips.commands.terminal import ForceOption, JsonOption
 from trace2strips.errors import UserError, printable
 from trace2strips.files import check_writable, writing_text
-from trace2strips.judging.sources import Source, initial_state, open_source, read_source_problem
+from trace2strips.judging.problems import initial_state, read_source_problem
+from trace2strips.judging.sources import Source
 from trace2strips.model.goals import applicability, goal_of, pose, state_after
 from trace2strips.model.strips import StripsProblem
 from trace2strips.pddl import encode_name
@@ -89,8 +89,3 @@ def pose_task(
     if enable is not None:
         wanted &= applicability(source.model, enable)
     return pose(source.model, start, wanted)
-
-
-def split_names(values: Iterable[str], known: Container[str]) -> list[str]:
-    """Names from options: a value that is a name itself, or several names with spaces or commas between them."""
-    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]

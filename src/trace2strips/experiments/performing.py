@@ -22,9 +22,10 @@ import numpy as np
 
 from trace2strips import __version__
 from trace2strips.experiments.runs import LARGE, Run
-from trace2strips.judging.equivalence import compare, find_starts, with_final_values
+from trace2strips.judging.equivalence import compare
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.judging.sources import Source
+from trace2strips.judging.starts import find_starts, with_final_values
 from trace2strips.learners.decoder.learner import decoder_of
 from trace2strips.learners.learner import Job, Learned, Watcher
 from trace2strips.learners.learning import load
@@ -162,7 +163,7 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
 
 def figures_of(learned: Learned) -> dict[str, Any]:
     """What learning and testing measured; the run's own settings are in the row already."""
-    names = ("domain", "encoding", "traces", "heads", "test_traces", "first_contradiction")
+    names = ("domain", "encoding", "hidden_model", "traces", "heads", "test_traces", "first_contradiction")
     return {name: value for name, value in learned.figures.record().items() if name not in names}
 
 

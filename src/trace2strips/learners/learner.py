@@ -118,6 +118,8 @@ class Figures:
     warnings: tuple[str, ...] = ()
     domain: str | None = None  # what the traces say that they come from
     encoding: str | None = None
+    hidden_model: str | None = None  # the fingerprint of the model that they say they were sampled from
+    hidden_files: tuple[str, ...] | None = None  # the PDDL files that it was read from
     atoms: int | None = None
     preconditions: int | None = None
     effects: int | None = None
@@ -162,6 +164,8 @@ class Figures:
         known = {item.name for item in fields(Figures)}
         found = {name: value for name, value in record.items() if name in known}
         found["warnings"] = tuple(found.get("warnings", ()))
+        if (files := found.get("hidden_files")) is not None:
+            found["hidden_files"] = tuple(files)
         if (first := found.get("first_contradiction")) is not None:
             places = tuple(first["worked"]), tuple(first["refused"])
             found["first_contradiction"] = Contradiction(first["action"], *places)
@@ -180,6 +184,8 @@ def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
         first_contradiction=contradictions[0] if contradictions else None,
         domain=dataset.settings.get("domain"),
         encoding=dataset.settings.get("init"),
+        hidden_model=dataset.settings.get("model"),
+        hidden_files=tuple(files) if (files := dataset.settings.get("files")) else None,
     )
 
 

@@ -1,1 +1,1 @@
-"""Planners behind one interface."""
+"""Planners behind one interface: `plans`. Nothing is imported here, so that a worker process starts without Numba."""

@@ -55,6 +55,7 @@ class Family(ABC):
     varying: ClassVar[frozenset[str]] = frozenset()  # predicates no action changes, but problems differ in
     goal_predicates: ClassVar[frozenset[str]]
     splits: ClassVar[bool] = True  # whether initial states are dealt to train, test and planning
+    files: ClassVar[tuple[str, ...]] = ()  # what it was read from, where it was read: it is no benchmark then
     given: ClassVar[LiftedProblem | None] = None  # the first problem file, without statics, where problems are files
 
     def __init__(self, *size: int) -> None:

@@ -27,6 +27,7 @@ class PddlFiles(Family):
 
     def __init__(self, domain_path: Path, problem_paths: Sequence[Path]) -> None:
         super().__init__()
+        self.files = (domain_path.name, *(path.name for path in problem_paths))  # type: ignore[misc]
         self.pddl = read_text(domain_path)  # type: ignore[misc]
         domain = parse_domain(self.pddl, str(domain_path))
         problems = [parse_problem(read_text(path), domain, str(path)) for path in problem_paths]

@@ -92,6 +92,8 @@ def sample(
     states = domain.state_set(settings.states) if settings.states else None
     names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
     record = {"domain": domain.name, "model": fingerprint(domain.model), **asdict(settings)}
+    if domain.family.files:  # a file may have the name of a benchmark domain
+        record["files"] = list(domain.family.files)
     if like is not None:
         check_like(like, record, names)
     vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)

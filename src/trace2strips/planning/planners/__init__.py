@@ -1,8 +1,8 @@
 """The planners as they run in a process of their own, and the registry of them.
 
 A planner sees numbers only: an action is three lists of atoms' numbers, a plan is a list of actions' numbers. So no
-name has to be encoded for a planner's syntax. One file per planner, each with a class `Search`. Imports nothing of this
-package, so that a worker process starts without Numba; `planning` is what others use.
+name has to be encoded for a planner's syntax. One file per planner, each with a class `Search`. They import
+nothing heavy, so that a worker process starts without Numba; `planning.plans` is what others use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The process in which a planner searches: one JSON request a line in, one JSON reply a line out.
 
-    python trace2strips.planning.planners.worker MODULE fast|optimal PARENT
+    python -m trace2strips.planning.planners.worker MODULE fast|optimal PARENT
 
 A request is {"model": {"atoms", "actions"} (where it changed), "init", "goal", "states", "seconds", "memory_mb"}.
 The worker ends when its input does. Why a process: a planner in C++ holds the interpreter's lock, so neither a thread

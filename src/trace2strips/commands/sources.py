@@ -1,0 +1,52 @@
+"""What a user may name as a model: the folder of a learned run, a propositional PDDL file, or a benchmark domain.
+
+Here, with the commands, because only they turn words into models; everything below is given the models themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+from pathlib import Path
+
+from trace2strips.errors import DomainError, FileError, shorten
+from trace2strips.judging.hidden import find_hidden_domain
+from trace2strips.judging.sources import Source
+from trace2strips.learners.learner import Figures
+from trace2strips.learners.learning import load
+from trace2strips.pddl import read_model
+from trace2strips.worlds import Domain, get_domain
+
+
+def open_source(name: str) -> Source:
+    path = Path(name)
+    if path.is_dir():
+        learned = load(path)
+        return Source(name, learned.model, learned.world, hidden_domain_or_none(learned.figures), learned)
+    if path.suffix == ".pddl":
+        return Source(name, read_model(path))
+    if path.exists():
+        raise FileError("is no model", file=path, hint="a run folder, a .pddl file or a domain such as blocksworld-5b")
+    try:
+        domain = get_domain(name)
+    except DomainError as error:
+        if ":" in name:
+            raise
+        if "/" in name:
+            raise FileError("no such file or folder", file=name) from None
+        message = f"{shorten(name)!r} is no run folder, no .pddl file and no domain"
+        raise DomainError(message, hint=error.hint) from None
+    return Source(name, domain.model, domain=domain)
+
+
+def hidden_domain_or_none(figures: Figures) -> Domain | None:
+    """Plans and comparisons can do without: who needs it asks `find_hidden_domain` and hears why it is not known."""
+    try:
+        return find_hidden_domain(figures)
+    except DomainError:
+        return None
+
+
+def split_names(values: Iterable[str], known: Container[str]) -> list[str]:
+    """Names from options: a value that is a name itself, or several names with spaces or commas between them."""
+    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]

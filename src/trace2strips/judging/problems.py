@@ -1,0 +1,75 @@
+"""How a planning problem is put to a source: by atoms, by the name of an initial state, or by a PDDL problem file.
+
+The file is in the model's own atoms or in those of the hidden domain, grounded or lifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trace2strips.errors import ModelError, PddlError, suggest
+from trace2strips.files import read_text
+from trace2strips.judging.plan_outcomes import align, start_names
+from trace2strips.judging.sources import Source
+from trace2strips.model.strips import State, StripsProblem
+from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem, with_file
+from trace2strips.traces.dataset import START
+
+
+def initial_state(source: Source, words: Sequence[str] | None) -> State:
+    """By atoms, or by the name of a learned initial state; without a word, where all training traces began."""
+    states = {} if source.world is None else source.world.states
+    if words is None:
+        if START in states:
+            return states[START]
+        raise ModelError(
+            "where to start is not said",
+            hint="--init s0 names one of the learned initial states" if states else "--init ATOM … or --problem FILE",
+        )
+    if len(words) == 1 and words[0] in states:
+        return states[words[0]]
+    if states and not any(word in source.model.atom_index for word in words):
+        raise ModelError(f"unknown initial state {words[0]!r}" if words else "no initial state is named",
+                         hint=suggest(words[0] if words else "", states, "initial states"))  # fmt: skip
+    return source.model.state(words)
+
+
+def read_source_problem(source: Source, path: Path) -> StripsProblem:
+    """A problem file in the model's own atoms, or in those of the hidden domain, grounded or lifted."""
+
+    def read() -> StripsProblem:
+        text = read_text(path)
+        declared, lifted = outline(text, path)
+        domain = source.domain
+        if domain is None or (declared == source.model.name and not lifted):
+            return parse_model_problem(text, source.model, str(path))
+        if lifted:
+            problem = domain.problem_of(parse_problem(text, domain.lifted, str(path)))
+        else:
+            problem = parse_model_problem(text, domain.model, str(path))
+        return problem if source.world is None else align(problem, source.world, start_of(source, problem.init))
+
+    return with_file(path, read)
+
+
+def outline(text: str, path: Path) -> tuple[str, bool]:
+    """The domain that a problem file says it is for, and whether it has objects."""
+    declared, lifted = "", False
+    for section in parse_expression(text, str(path)).items[2:]:
+        if section.head == ":domain" and len(section.items) == 2:
+            declared = section.items[1].word
+        lifted |= section.head == ":objects" and len(section.items) > 1
+    return declared, lifted
+
+
+def start_of(source: Source, init: State) -> str | None:
+    """The `init-s` of a hidden initial state; None where initial states are told atom by atom."""
+    assert source.domain is not None
+    names = start_names(source.domain, source.encoding)
+    if names and init not in names:
+        raise PddlError(
+            "its initial state is none of those the model was trained on",
+            hint=f"the model knows {len(names)} initial states; learn from init-atoms traces for others",
+        )
+    return names.get(init)
