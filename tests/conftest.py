@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import signatures
 from hypothesis import HealthCheck, settings
-from jaxtyping import install_import_hook
 
 # threads that wait for each other sleep: spinning, as OpenMP does by default, takes five times the CPU on a busy machine
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-install_import_hook("trace2strips", "beartype.beartype")
+
+signatures.check("trace2strips")
 
 # one profile: seeded, so that CI fails on what a developer can repeat; no deadline, since Numba compiles on first use
 settings.register_profile(
@@ -36,7 +37,11 @@ def run(tmp_path: Path) -> Run:
 
     def call(*arguments: object) -> subprocess.CompletedProcess[str]:
         words = ["trace2strips", *map(str, arguments)]
-        with pytest.MonkeyPatch.context() as here, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        with (
+            pytest.MonkeyPatch.context() as here,
+            redirect_stdout(StringIO()) as out,
+            redirect_stderr(StringIO()) as err,
+        ):
             here.chdir(tmp_path)
             here.setenv("COLUMNS", "200")
             here.setattr(sys, "argv", words)
