@@ -5,14 +5,20 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+import signatures
 from hypothesis import HealthCheck, settings
-from jaxtyping import install_import_hook
 
-install_import_hook("trace2strips", "beartype.beartype")
+# threads that wait for each other sleep: spinning, as OpenMP does by default, takes five times the CPU on a busy machine
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+signatures.check("trace2strips")
 
 # one profile: seeded, so that CI fails on what a developer can repeat; no deadline, since Numba compiles on first use
 settings.register_profile(
@@ -25,7 +31,31 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """The command line in a process of its own, in an empty folder, as a user would call it."""
+    """The command line in an empty folder, as a user would call it; in this process, since a new one takes long to
+    import everything."""
+    from trace2strips.cli import main
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        words = ["trace2strips", *map(str, arguments)]
+        with (
+            pytest.MonkeyPatch.context() as here,
+            redirect_stdout(StringIO()) as out,
+            redirect_stderr(StringIO()) as err,
+        ):
+            here.chdir(tmp_path)
+            here.setenv("COLUMNS", "200")
+            here.setattr(sys, "argv", words)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        assert isinstance(ended.value.code, int)
+        return subprocess.CompletedProcess(words, ended.value.code, out.getvalue(), err.getvalue())
+
+    return call
+
+
+@pytest.fixture
+def run_process(tmp_path: Path) -> Run:
+    """The same in a process of its own: what is killed, starts without a library, or shall end cleanly."""
 
     def call(*arguments: object) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "trace2strips", *map(str, arguments)]

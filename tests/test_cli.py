@@ -193,8 +193,8 @@ def test_errors_about_datasets_name_the_file(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_version_and_help(run: Run) -> None:
-    assert run("--version").stdout == "trace2strips 0.1.0\n"
+def test_version_and_help(run: Run, run_process: Run) -> None:
+    assert run_process("--version").stdout == "trace2strips 0.1.0\n"
     assert "sample" in run("--help").stdout
 
 
@@ -299,7 +299,7 @@ BAD_TRACES = {
     "field type": ("x.jsonl", b'{"actions": ["a"], "ok": ["yes"]}\n', "x.jsonl:1: 'ok' must be a list of true and false"),
     "unknown action": ("x.txt", b"pick-up_b1\npick-up_b7\n", "x.txt:2: unknown action 'pick-up_b7' (hint: did you mean"),
     "wrong label": ("x.txt", b"clear_b1 | pick-up_b1 |", "1 labels disagree with blocksworld-5b: in trace 1, 'pick-up_b1' worked"),
-    "a million": ("x.txt", b"pick-up_b1 " * 10**6, "x.txt:1: 1000000 actions in one trace, at most 100000"),
+    "too long": ("x.txt", b"pick-up_b1 " * 100_001, "x.txt:1: 100001 actions in one trace, at most 100000"),
     "not a dataset": ("x.t2s", b"12345678" * 9, "x.t2s: not a trace2strips dataset"),
 }  # fmt: skip
 
@@ -325,7 +325,7 @@ def test_existing_output_needs_force(run: Run, tmp_path: Path) -> None:
     assert len(Dataset.load(tmp_path / "o.t2s")) == 10
 
 
-def test_no_progress_bar_without_a_terminal(run: Run) -> None:
-    result = run("sample", "ferry-5c", *OUT)
+def test_no_progress_bar_without_a_terminal(run_process: Run) -> None:
+    result = run_process("sample", "ferry-5c", *OUT)
     assert result.stderr == ""
     assert result.stdout.startswith("10 traces, ")

@@ -2,8 +2,10 @@
 
 import fcntl
 import io
+import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -58,12 +60,16 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]
     from ray.cluster_utils import Cluster
 
     folder = tmp_path_factory.mktemp("first")
-    short = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the path of a socket has at most 107 bytes
+    short = Path(tempfile.mkdtemp(prefix="t2s-", dir="/tmp"))  # the path of a socket has at most 107 bytes
+    # `add_node` notes the address in Ray's default folder whatever `temp_dir` says, and does not make that folder:
+    # here it is one of our own, where no other cluster and no other user's files are
+    (short / "ray").mkdir()
     started = Cluster()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_TMPDIR", str(short))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         try:
-            started.add_node(**SMALL, temp_dir=short, env_vars={"TMPDIR": str(folder)})
+            started.add_node(**SMALL, env_vars={"TMPDIR": str(folder)})
             yield started, folder
         finally:
             ray.shutdown()
@@ -197,6 +203,20 @@ def test_another_version_on_a_node(nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 def test_no_node_is_large_enough(head: tuple[Any, Path], tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no node of the cluster has 64 CPUs and 4 GiB of memory"):
         list(RayExecutor(head[0].address, tmp_path, cpus=64)(RUNS, silent))
+
+
+def test_the_nodes_need_nothing_that_an_earlier_run_left(tmp_path: Path) -> None:
+    """In a new account on a new machine the cluster of these tests starts, and leaves nothing behind."""
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    ours = {"HOME": str(home), "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "XDG_"))} | ours
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'pytest'}"]
+    test = f"{__file__}::{test_no_node_is_large_enough.__name__}"
+    result = subprocess.run([*words, test], cwd=home, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+    assert [*home.rglob("*"), *temporary.rglob("*")] == []
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:123456", "no..host:6379"])

@@ -649,12 +649,12 @@ def test_errors_of_the_user() -> None:
 
 
 def test_without_pytorch_the_command_says_what_to_install(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_process: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "t.jsonl").write_text(json.dumps({"actions": ["a"], "ok": [True], "final": {"p": True}}) + "\n")
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['torch'] = None\n")  # as if it were not there
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    result = run("learn", "t.jsonl", "--out", "r", "--learner", "sb")
+    result = run_process("learn", "t.jsonl", "--out", "r", "--learner", "sb")
     assert result.returncode == 2
     assert "needs PyTorch (hint: pip install 'trace2strips[networks]')" in result.stderr
     assert not (tmp_path / "r").exists()

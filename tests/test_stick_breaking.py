@@ -25,6 +25,11 @@ def offsets(lengths: list[int]) -> np.ndarray:
     return np.append(0, np.cumsum(lengths)).astype(np.int64)
 
 
+# each head size is compiled anew, which takes seconds: one that the kernels' loops over 4 and 2 divide, and one that
+# leaves a rest of both
+SIZES = (5, 8)
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Packing, int, int, int]:
     """Traces with queries and keys, down to none at all; each query sees any number of its trace's keys; scores
@@ -35,7 +40,7 @@ def cases(draw: st.DrawFn) -> tuple[Packing, int, int, int]:
     visible = np.concatenate([*seen, np.empty(0)]).astype(np.int32)
     shift = draw(st.sampled_from([0.0, -1.5, 3.0]))
     packing = Packing(offsets([q for q, _ in lengths]), offsets([k for _, k in lengths]), visible, shift)
-    return packing, draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 5, 8, 16])), draw(st.integers(0, 2**32))
+    return packing, draw(st.integers(1, 3)), draw(st.sampled_from(SIZES)), draw(st.integers(0, 2**32))
 
 
 def random_inputs(packing: Packing, heads: int, size: int, seed: int, kind: torch.dtype) -> list[torch.Tensor]:
@@ -76,7 +81,7 @@ def test_the_kernel_in_single_precision(case: tuple[Packing, int, int, int]) -> 
 
 def test_gradients_agree_with_finite_differences() -> None:
     packing = Packing(offsets([5, 3]), offsets([4, 2]), np.array([0, 1, 4, 2, 4, 2, 0, 1], dtype=np.int32))
-    inputs = random_inputs(packing, 2, 3, 0, torch.float64)
+    inputs = random_inputs(packing, 2, 5, 0, torch.float64)
     for function in EVERY:
         assert torch.autograd.gradcheck(lambda *x, f=function: f(*x, packing), inputs)
 
@@ -100,7 +105,7 @@ def test_packed_keys_are_the_padded_ones_under_strict_and_key_mask(time: int, se
     rng = np.random.default_rng(seed)
     keys = rng.random(time) < 0.6
     generator = torch.Generator().manual_seed(seed)
-    q, k, v = (torch.randn(1, 2, time, 4, generator=generator, dtype=torch.float64) for _ in range(3))
+    q, k, v = (torch.randn(1, 2, time, 8, generator=generator, dtype=torch.float64) for _ in range(3))
     padded = attend_padded(q, k, v, strict_mask(torch.from_numpy(keys)[None]))
     seen = np.append(0, np.cumsum(keys))[:time].astype(np.int32)
     packing = Packing(offsets([time]), offsets([int(keys.sum())]), seen)
@@ -114,12 +119,12 @@ def test_packed_keys_are_the_padded_ones_under_strict_and_key_mask(time: int, se
 def test_extreme_scores_give_no_nan(function, size: float, kind: torch.dtype) -> None:
     """A score of 1e4 takes the whole stick, one of −1e4 nothing."""
     packing = Packing(offsets([20]), offsets([19]), np.arange(20, dtype=np.int32))
-    q = torch.full((20, 1, 4), abs(size) ** 0.5, dtype=kind, requires_grad=True)
-    k = torch.full((19, 1, 4), size / 2 / abs(size) ** 0.5, dtype=kind, requires_grad=True)
-    v = torch.arange(19 * 4, dtype=kind).reshape(19, 1, 4).requires_grad_()
+    q = torch.full((20, 1, 8), abs(size) ** 0.5, dtype=kind, requires_grad=True)
+    k = torch.full((19, 1, 8), size / 8**0.5 / abs(size) ** 0.5, dtype=kind, requires_grad=True)
+    v = torch.arange(19 * 8, dtype=kind).reshape(19, 1, 8).requires_grad_()
     out, *slopes = outcome(function, [q, k, v], packing)
     assert all(x.isfinite().all() for x in (out, *slopes))
-    expected = torch.cat([torch.zeros(1, 1, 4, dtype=kind), v.detach()]) if size > 0 else torch.zeros(20, 1, 4)
+    expected = torch.cat([torch.zeros(1, 1, 8, dtype=kind), v.detach()]) if size > 0 else torch.zeros(20, 1, 8)
     torch.testing.assert_close(out, expected.to(kind))
 
 
@@ -127,8 +132,8 @@ def test_extreme_scores_give_no_nan(function, size: float, kind: torch.dtype) ->
 @pytest.mark.parametrize(("queries", "keys"), [(0, 0), (1, 0), (3, 0), (0, 2), (1, 1)])
 def test_without_a_key_the_output_is_zero(function, queries: int, keys: int) -> None:
     packing = Packing(offsets([queries]), offsets([keys]), np.zeros(queries, dtype=np.int32))
-    out, *slopes = outcome(function, random_inputs(packing, 2, 4, 1, torch.float32), packing)
-    assert out.shape == (queries, 2, 4)
+    out, *slopes = outcome(function, random_inputs(packing, 2, 8, 1, torch.float32), packing)
+    assert out.shape == (queries, 2, 8)
     assert not out.any()
     assert not any(x.any() for x in slopes)
 
