@@ -180,7 +180,7 @@ def test_same_seed_same_bytes_in_another_process(tmp_path: Path) -> None:
     name = "maze-5x5"
     code = (
         "import sys, numba; numba.set_num_threads(int(sys.argv[1]));"
-        "from trace2strips.domains import get_domain; from trace2strips.traces import *;"
+        "from trace2strips.worlds import get_domain; from trace2strips.worlds.sampling import *;"
         f"sample(get_domain({name!r}), SampleSettings(5000, 20, seed=7)).save(sys.argv[2])"
     )
     files = [tmp_path / f"{i}.t2s" for i in range(2)]

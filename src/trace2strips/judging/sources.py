@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.errors import DomainError, FileError, ModelError, PddlError, shorten, suggest
+from trace2strips.errors import DomainError, FileError, ModelError, PddlError, shorten, suggest, with_file
 from trace2strips.files import read_text
 from trace2strips.judging.plan_outcomes import align, start_names
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.learning import load
 from trace2strips.model.strips import Atom, State, StripsModel, StripsProblem
 from trace2strips.model.world import WorldModel
-from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem, read_model, with_file
+from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem, read_model
 from trace2strips.traces.dataset import START
 from trace2strips.worlds import Domain, get_domain
 

@@ -11,18 +11,10 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from trace2strips.errors import DomainError, PddlError, shorten
+from trace2strips.model.lifted import LiftedDomain, LiftedProblem, Literal
 from trace2strips.model.strips import StripsModel, StripsProblem, pack, state_of
-from trace2strips.pddl import (
-    GroundTask,
-    LiftedDomain,
-    LiftedProblem,
-    Literal,
-    goal_atom,
-    ground,
-    parse_domain,
-    parse_problem,
-    reach,
-)
+from trace2strips.pddl import GroundTask, ground, parse_domain, parse_problem
+from trace2strips.pddl.grounding import goal_atom, reach
 
 # Initial states are dealt to the splits by their hash, so that the test traces and the planning problems of the
 # init-atoms encoding start where no training trace starts.
