@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, UInt64
 
+from trace2strips.bits import pack, random_below, unpack
 from trace2strips.compilation import compiled
 from trace2strips.errors import ModelError, UserError, suggest
 from trace2strips.judging.sources import Source
@@ -42,14 +43,11 @@ from trace2strips.model.strips import (
     StripsModel,
     is_negative_by_definition,
     membership,
-    pack,
     state_of,
-    unpack,
     walk,
 )
 from trace2strips.pddl import read_model_problem
 from trace2strips.worlds import Domain
-from trace2strips.worlds.sampling import random_below
 
 MAX_PAIRS = 4_000_000
 QUICK_PAIRS = 200_000  # searched before the invariants are tried: shallow differences and small spaces end here

@@ -15,14 +15,23 @@ import numba
 import numpy as np
 from jaxtyping import Bool, Int64, UInt, UInt64
 
+from trace2strips.bits import (
+    extend_hash,
+    hash_words,
+    next_random,
+    pack,
+    random_below,
+    random_below_slowly,
+    stable_seed,
+    unpack,
+)
 from trace2strips.compilation import compiled
 from trace2strips.errors import DomainError, shorten
-from trace2strips.model.strips import State, StripsAction, StripsModel, pack, state_of, unpack
+from trace2strips.model.strips import State, StripsAction, StripsModel, state_of
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.pddl import format_model
 from trace2strips.traces.dataset import Dataset, token_type
 from trace2strips.worlds import Domain
-from trace2strips.worlds.domain import stable_seed
 
 MAX_STATES = 100_000
 TRIES = 8  # blind draws of an inapplicable action before those not tried yet are listed
@@ -91,7 +100,7 @@ def sample(
     """
     states = domain.state_set(settings.states) if settings.states else None
     names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
-    record = {"domain": domain.name, "model": fingerprint(domain.model), **asdict(settings)}
+    record = {"domain": domain.name, "model": hash_model(domain.model), **asdict(settings)}
     if like is not None:
         check_like(like, record, names)
     vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)
@@ -115,7 +124,7 @@ def chunk_size(max_length: int) -> int:
     return min(CHUNK, CHUNK_POSITIONS // max(max_length, 1))
 
 
-def fingerprint(model: StripsModel) -> str:
+def hash_model(model: StripsModel) -> str:
     """A short hash of ⟨F, A⟩: two files of one name need not hold one model."""
     return hashlib.sha256(format_model(model).encode()).hexdigest()[:16]
 
@@ -307,15 +316,15 @@ def walk_slowly(
         chosen = None
         if (refuse or (training and not applicable)) and others:
             for _ in range(TRIES):
-                candidate = others[below(random(), len(others))]
+                candidate = others[random_below_slowly(random, len(others))]
                 if (state, candidate) not in tried:
                     chosen = candidate
                     break
             else:
                 fresh = [action for action in others if (state, action) not in tried]
-                chosen = fresh[below(random(), len(fresh))] if fresh else None
+                chosen = fresh[random_below_slowly(random, len(fresh))] if fresh else None
         if chosen is None and applicable and (training or not refuse):
-            chosen = applicable[below(random(), len(applicable))]
+            chosen = applicable[random_below_slowly(random, len(applicable))]
         if chosen is None:
             break
         action = model.actions[chosen]
@@ -360,40 +369,6 @@ class ActionOrder:
         return state
 
 
-def splitmix(seed: int) -> Callable[[], int]:
-    """The random stream of one trace, 64 bits a call."""
-    state = seed
-
-    def draw() -> int:
-        nonlocal state
-        state = (state + 0x9E3779B97F4A7C15) % 2**64
-        z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return z ^ (z >> 31)
-
-    return draw
-
-
-def below(bits: int, bound: int) -> int:
-    return (bits >> 32) * bound >> 32
-
-
-@compiled()
-def next_random(stream, t):  # type: ignore[no-untyped-def]
-    """splitmix64: 64 random bits from stream t."""
-    stream[t] += np.uint64(0x9E3779B97F4A7C15)
-    z = stream[t]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@compiled()
-def random_below(stream, t, bound):  # type: ignore[no-untyped-def]
-    """0 ≤ r < bound; the bias is below bound/2³²."""
-    return np.int64(((next_random(stream, t) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
 @compiled()
 def swap_in(action, place, order, where):  # type: ignore[no-untyped-def]
     """Put `action` at `place` of the list; what stood there goes where the action was."""
@@ -404,22 +379,12 @@ def swap_in(action, place, order, where):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def hash_state(state):  # type: ignore[no-untyped-def]
-    value = np.uint64(0)
-    for w in range(len(state)):
-        value = (value ^ state[w]) * np.uint64(0xBF58476D1CE4E5B9)
-        value ^= value >> np.uint64(29)
-    return value
-
-
-@compiled()
 def find_refusal(action, t, position, key, table, states, tokens):  # type: ignore[no-untyped-def]
     """The place in the hash table of this action's refusal in the state that the walk is in now (whose hash is `key`):
     table[place] is the position where it was refused before, or -1.
     """
     mask = np.uint64(len(table) - 1)
-    value = (key ^ (np.uint64(action) + np.uint64(1))) * np.uint64(0x94D049BB133111EB)
-    place = (value ^ (value >> np.uint64(32))) & mask
+    place = extend_hash(key, action) & mask
     while table[place] >= 0:
         j = table[place]
         if tokens[t, j] == action:
@@ -513,7 +478,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
 @compiled()
 def choose_refused(t, position, applicable, actions, order, streams, table, states, tokens):  # type: ignore[no-untyped-def]
     """An inapplicable action that was not tried in this state yet, uniformly; -1 where there is none. It is noted."""
-    key = hash_state(states[position])
+    key = hash_words(states[position])
     for _ in range(TRIES):
         candidate = order[applicable + random_below(streams, t, actions - applicable)]
         place = find_refusal(candidate, t, position, key, table, states, tokens)
