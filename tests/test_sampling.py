@@ -30,7 +30,8 @@ from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.pddl import format_domain, format_problem
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import BENCHMARKS, Domain, domain_from_files, get_domain
-from trace2strips.worlds.sampling import SampleSettings, chunk_size, sample, walk_many, walk_slowly
+from trace2strips.worlds.sampling import SampleSettings, chunk_size, sample
+from trace2strips.worlds.walks import walk_many, walk_slowly
 
 
 @settings(max_examples=60)
