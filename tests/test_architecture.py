@@ -96,7 +96,7 @@ def test_shapes_are_checked_while_tests_run() -> None:
     import numpy as np
     from jaxtyping import TypeCheckError
 
-    from trace2strips.model.strips import pack
+    from trace2strips.bits import pack
 
     with pytest.raises(TypeCheckError):
         pack(np.zeros(3, dtype=bool))

@@ -21,7 +21,7 @@ from trace2strips.model.strips import StripsAction, StripsModel
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset, Trace, compare_with, describe, find_contradictions, read_traces, write_traces
 from trace2strips.traces.checking import hash_histories, list_histories
-from trace2strips.traces.formats import SCHEMA, parse_json
+from trace2strips.traces.jsonl import SCHEMA, parse_json
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -220,7 +220,7 @@ JSON = st.recursive(
     "init": JSON, "state": JSON, "final": JSON, "other": JSON}) | JSON)  # fmt: skip
 def test_the_reader_accepts_what_the_schema_accepts(record: object) -> None:
     """But for what a schema cannot say: as many marks as actions, and initial atoms or a state, not both."""
-    from trace2strips.traces.formats import MalformedError
+    from trace2strips.traces.text_files import MalformedError
 
     valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(record)
     try:

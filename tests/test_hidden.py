@@ -13,7 +13,7 @@ from trace2strips.judging.hidden import find_hidden_domain
 from trace2strips.learners.learning import learn
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import Domain, domain_from_files, get_domain
-from trace2strips.worlds.sampling import SampleSettings, fingerprint, sample
+from trace2strips.worlds.sampling import SampleSettings, hash_model, sample
 
 BLOCKS = get_domain("blocksworld-5b")
 NEEDS_NO_HAND = ("(ontable ?x) (handempty))", "(ontable ?x))")  # a change of pick-up
@@ -36,7 +36,7 @@ def test_files_named_like_a_benchmark_domain_are_not_it(tmp_path: Path) -> None:
     """Not even where the model is the same: the named initial states s0, s1, … are others."""
     for change in (("", ""), NEEDS_NO_HAND):
         domain = from_files(tmp_path, change)
-        assert (domain.name, fingerprint(domain.model) == fingerprint(BLOCKS.model)) == (
+        assert (domain.name, hash_model(domain.model) == hash_model(BLOCKS.model)) == (
             "blocksworld-5b",
             change[0] == "",
         )

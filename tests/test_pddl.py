@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from strategies import ANY_NAME, models
 
 from trace2strips.errors import PddlError
+from trace2strips.model.lifted import LiftedDomain, Literal, Schema
 from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
 from trace2strips.pddl import (
-    PLAIN_NAME,
-    RESERVED,
-    LiftedDomain,
-    Literal,
-    Schema,
     decode_name,
     encode_name,
     format_domain,
@@ -26,15 +22,14 @@ from trace2strips.pddl import (
     format_model_problem,
     format_problem,
     ground,
-    instantiate,
-    instantiate_slowly,
     parse_domain,
     parse_model,
     parse_model_problem,
     parse_problem,
     read_domain,
-    unambiguous_names,
 )
+from trace2strips.pddl.grounding import instantiate, instantiate_slowly
+from trace2strips.pddl.names import PLAIN_NAME, RESERVED, unambiguous_names
 from trace2strips.worlds import BENCHMARKS, get_domain
 
 DOMAIN = """

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import models
 
+from trace2strips.bits import pack, random_stream, unpack
 from trace2strips.errors import DomainError
 from trace2strips.model.strips import (
     StripsModel,
@@ -22,16 +23,15 @@ from trace2strips.model.strips import (
     final_state,
     label,
     membership,
-    pack,
     state_of,
-    unpack,
     walk,
 )
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.pddl import format_domain, format_problem
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import BENCHMARKS, Domain, domain_from_files, get_domain
-from trace2strips.worlds.sampling import SampleSettings, chunk_size, sample, splitmix, walk_many, walk_slowly
+from trace2strips.worlds.sampling import SampleSettings, chunk_size, sample
+from trace2strips.worlds.walks import walk_many, walk_slowly
 
 
 @settings(max_examples=60)
@@ -89,7 +89,7 @@ def test_the_compiled_walk_is_the_slow_one(
         for column, kind in zip(zip(*rows, strict=True), (np.uint64, np.int64, bool), strict=True)
     )
     expected = [
-        walk_slowly(model, start, training, refusal, length, splitmix(seed))
+        walk_slowly(model, start, training, refusal, length, random_stream(seed))
         for start, (seed, length, refusal) in zip(starts, rows, strict=True)
     ]
     tokens, labels, final = walk_many(
@@ -180,7 +180,7 @@ def test_same_seed_same_bytes_in_another_process(tmp_path: Path) -> None:
     name = "maze-5x5"
     code = (
         "import sys, numba; numba.set_num_threads(int(sys.argv[1]));"
-        "from trace2strips.domains import get_domain; from trace2strips.traces import *;"
+        "from trace2strips.worlds import get_domain; from trace2strips.worlds.sampling import *;"
         f"sample(get_domain({name!r}), SampleSettings(5000, 20, seed=7)).save(sys.argv[2])"
     )
     files = [tmp_path / f"{i}.t2s" for i in range(2)]

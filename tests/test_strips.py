@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import models, models_and_traces
 
+from trace2strips.bits import pack, unpack
 from trace2strips.errors import ModelError
 from trace2strips.model.strips import (
     StripsAction,
@@ -17,8 +18,6 @@ from trace2strips.model.strips import (
     label,
     label_tokens,
     membership,
-    pack,
-    unpack,
     walk,
 )
 

@@ -26,7 +26,7 @@ from trace2strips.commands.report import report
 from trace2strips.commands.reproduce import reproduce
 from trace2strips.commands.sources import open_source
 from trace2strips.commands.terminal import ForceOption, JsonOption, QuietOption, listing, plain_console, progress_bar
-from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable
+from trace2strips.errors import FileError, PddlError, TraceError, UserError, printable, with_file
 from trace2strips.files import check_writable, writing_text
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen
 from trace2strips.judging.world_metrics import measure_learned
@@ -38,7 +38,7 @@ from trace2strips.learners.runs import RunLog, content_hash, open_run
 from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
-from trace2strips.pddl import format_model, format_model_problem, with_file
+from trace2strips.pddl import format_model, format_model_problem
 from trace2strips.planning.plans import Limits, get_planner
 from trace2strips.traces import Dataset, compare_with, describe, find_contradictions, unknown_starts, write_traces
 from trace2strips.traces import read_traces as read_trace_file

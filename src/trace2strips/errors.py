@@ -1,14 +1,16 @@
 """Errors that a user can cause: one family, one line each, with file, line and a hint.
 
 The command line prints `str(error)` and exits with code 2; nothing else may reach the user as a traceback.
-May be imported by every module; imports nothing of this package.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
 class UserError(Exception):
@@ -64,6 +66,15 @@ class BraspError(UserError):
 
 class FileError(UserError):
     """A path that cannot be read or written."""
+
+
+def with_file(path: str | Path, read: Callable[[], Result]) -> Result:
+    """What is wrong with a file's content is reported with the file, also by those who never saw the file."""
+    try:
+        return read()
+    except UserError as error:
+        error.file = error.file or str(path)
+        raise
 
 
 def suggest(word: str, known: Iterable[str], noun: str) -> str:

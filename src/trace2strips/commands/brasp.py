@@ -21,12 +21,11 @@ from trace2strips.brasp import (
 )
 from trace2strips.commands.sources import open_source
 from trace2strips.commands.terminal import ForceOption, JsonOption, plain_console
-from trace2strips.errors import BraspError, TraceError
+from trace2strips.errors import BraspError, TraceError, with_file
 from trace2strips.files import check_writable, writing_text
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.transformer.illustration import illustrate_model, illustrate_program
 from trace2strips.model.strips import StripsModel
-from trace2strips.pddl import with_file
 from trace2strips.report.illustration import format_html, print_illustration
 from trace2strips.traces import Dataset
 from trace2strips.traces import read_traces as read_trace_file

@@ -10,13 +10,12 @@ import typer
 
 from trace2strips.commands.sources import open_source, split_names
 from trace2strips.commands.terminal import JsonOption, listing
-from trace2strips.errors import UserError, printable
+from trace2strips.errors import UserError, printable, with_file
 from trace2strips.judging.equivalence import EXHAUSTED, INVARIANTS, MAX_PAIRS, Comparison
 from trace2strips.judging.equivalence import compare as compare_models
 from trace2strips.judging.invariants import Counterpart
 from trace2strips.judging.sources import Source
 from trace2strips.judging.starts import find_starts, problem_starts, told_starts, trace_starts, with_final_values
-from trace2strips.pddl import with_file
 from trace2strips.traces import read_traces
 from trace2strips.worlds import get_domain
 

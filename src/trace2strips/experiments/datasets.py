@@ -25,7 +25,7 @@ from trace2strips.experiments.runs import Run
 from trace2strips.files import locked, writing_text
 from trace2strips.traces import Dataset
 from trace2strips.worlds import Domain
-from trace2strips.worlds.sampling import SampleSettings, fingerprint, sample
+from trace2strips.worlds.sampling import SampleSettings, hash_model, sample
 
 ENDING = ".t2s"
 CHECKSUM = ".sha256"
@@ -103,7 +103,7 @@ def key(domain: Domain, settings: SampleSettings, like: Dataset | None) -> str:
     parts = {
         "settings": asdict(settings),
         "domain": domain.name,
-        "model": fingerprint(domain.model),
+        "model": hash_model(domain.model),
         "vocabulary": None if like is None else like.vocabulary.names,
         "code": sampling_code(),
     }
@@ -115,6 +115,7 @@ def sampling_code() -> str:
     """A hash of the code that draws initial states and walks, so that a changed sampler makes new datasets."""
     package = Path(trace2strips.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(path for part in ("model", "traces", "worlds") for path in (package / part).glob("*.py")):
+    patterns = ("bits.py", "model/*.py", "traces/*.py", "worlds/*.py")
+    for path in (path for pattern in patterns for path in sorted(package.glob(pattern))):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from trace2strips.errors import DomainError, shorten
 from trace2strips.learners.learner import Figures
 from trace2strips.worlds import Domain, get_domain
-from trace2strips.worlds.sampling import fingerprint
+from trace2strips.worlds.sampling import hash_model
 
 
 def find_hidden_domain(figures: Figures) -> Domain:
@@ -33,6 +33,6 @@ def find_hidden_domain(figures: Figures) -> Domain:
         raise DomainError(
             f"the run is too old to say whether {name!r} means the benchmark domain", hint=f"--domain {name} if it does"
         )
-    if figures.hidden_model != fingerprint(domain.model):
+    if figures.hidden_model != hash_model(domain.model):
         raise DomainError(f"the traces come from another {name!r} than the benchmark domain", hint="--domain …")
     return domain

@@ -23,9 +23,10 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool
 
+from trace2strips.bits import pack, unpack
 from trace2strips.compilation import compiled
 from trace2strips.judging.joint import JointModel, Starts
-from trace2strips.model.strips import Atom, membership, pack, unpack
+from trace2strips.model.strips import Atom, membership
 
 CHUNK = 65_536  # starts multiplied at a time
 

@@ -12,8 +12,9 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, UInt64
 
+from trace2strips.bits import pack
 from trace2strips.errors import ModelError, suggest
-from trace2strips.model.strips import State, StripsAction, StripsModel, membership, pack, state_of
+from trace2strips.model.strips import State, StripsAction, StripsModel, membership, state_of
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trace2strips.errors import ModelError, PddlError, suggest
+from trace2strips.errors import ModelError, PddlError, suggest, with_file
 from trace2strips.files import read_text
 from trace2strips.judging.plan_outcomes import align, start_names
 from trace2strips.judging.sources import Source
 from trace2strips.model.strips import State, StripsProblem
-from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem, with_file
+from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem
 from trace2strips.traces.dataset import START
 
 

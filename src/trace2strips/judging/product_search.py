@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
+from trace2strips.bits import random_below, unpack
 from trace2strips.compilation import compiled
 from trace2strips.judging.joint import JointModel, Starts
-from trace2strips.model.strips import State, StripsModel, unpack
-from trace2strips.worlds.sampling import random_below
+from trace2strips.model.strips import State, StripsModel
 
 WALKS, WALK_LENGTH = 2_000, 1_000  # random walks where the search had to stop
 

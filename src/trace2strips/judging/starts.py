@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.errors import ModelError, PddlError, TraceError, UserError, suggest
+from trace2strips.errors import ModelError, PddlError, TraceError, UserError, suggest, with_file
 from trace2strips.files import read_text
 from trace2strips.judging.equivalence import check_seed
 from trace2strips.judging.joint import Starts, everything_true
@@ -23,7 +23,7 @@ from trace2strips.judging.problems import outline
 from trace2strips.judging.sources import Source
 from trace2strips.model.strips import Atom, State, StripsAction, StripsModel, state_of
 from trace2strips.model.vocabulary import Kind
-from trace2strips.pddl import encode_name, parse_model_problem, parse_problem, with_file
+from trace2strips.pddl import encode_name, parse_model_problem, parse_problem
 from trace2strips.traces import Dataset
 from trace2strips.worlds import Domain
 

@@ -1,7 +1,7 @@
 """STRIPS models M = ⟨F, A⟩, problems ⟨F, A, I, G⟩, progress, applicability and the trace classifier f_M.
 
 At the boundary states are readable sets of atoms; in hot loops they are bit sets, 64 atoms a word (`BitModel`).
-Each fast function stands beside a slow, obvious one. May import `errors` and `compilation` only.
+Each fast function stands beside a slow, obvious one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Int, UInt, UInt64
 
+from trace2strips.bits import pack
 from trace2strips.compilation import compiled
 from trace2strips.errors import ModelError, suggest
 
 Atom = str
 State = frozenset[Atom]
-
-WORD = 64  # atoms in one word of a bit set
 
 
 @dataclass(frozen=True)
@@ -223,21 +222,6 @@ def membership(model: StripsModel, states: Iterable[Iterable[Atom]]) -> Bool[np.
     for i, row in enumerate(rows):
         matrix[i, row] = True
     return matrix
-
-
-def pack(matrix: Bool[np.ndarray, "states atoms"]) -> UInt64[np.ndarray, "states words"]:
-    """Booleans to words. At least one word, so that a model without atoms needs no special case."""
-    states, atoms = matrix.shape
-    words = max(1, -(-atoms // WORD))
-    padded = np.zeros((states, words * WORD), dtype=bool)
-    padded[:, :atoms] = matrix
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-
-
-def unpack(bits: UInt64[np.ndarray, "states words"], atoms: int) -> Bool[np.ndarray, "states atoms"]:
-    """The inverse of `pack`."""
-    flat = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), axis=1, bitorder="little")
-    return flat[:, :atoms].astype(bool)
 
 
 def state_of(model: StripsModel, row: Bool[np.ndarray, " atoms"]) -> State:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int
 
+from trace2strips.bits import extend_hash
 from trace2strips.compilation import compiled
 from trace2strips.errors import TraceError, suggest
 from trace2strips.model.strips import StripsModel, label_tokens
-from trace2strips.model.vocabulary import Kind
+from trace2strips.model.vocabulary import TEST_ATOM, Kind
 from trace2strips.traces.dataset import Dataset
 
 
@@ -113,16 +114,12 @@ def list_histories(dataset: Dataset) -> list[tuple[int, ...]]:
 @compiled()
 def hash_histories(kinds, tokens, inapplicable, offsets, keys):  # type: ignore[no-untyped-def]
     """keys[i]: a hash of what had worked before position i, and of the action at i (64 bits: no chance collisions)."""
-    multiplier = np.uint64(0xBF58476D1CE4E5B9)
     for trace in range(len(offsets) - 1):
-        history = np.uint64(0x9E3779B97F4A7C15)
+        history = np.uint64(0)
         for i in range(offsets[trace], offsets[trace + 1]):
-            mixed = (history ^ (np.uint64(tokens[i]) + np.uint64(1))) * multiplier
-            mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-            mixed = mixed ^ (mixed >> np.uint64(32))
-            keys[i] = mixed
-            if kinds[tokens[i]] != 4 and not inapplicable[i]:  # test-p (kind 4) changes nothing
-                history = mixed
+            keys[i] = extend_hash(history, tokens[i])
+            if kinds[tokens[i]] != TEST_ATOM and not inapplicable[i]:  # test-p changes nothing
+                history = keys[i]
 
 
 def unknown_starts(dataset: Dataset) -> Bool[np.ndarray, " traces"]:

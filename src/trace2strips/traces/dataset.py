@@ -1,47 +1,22 @@
-"""`Trace`: one trace for people. `Dataset`: many for machines, in flat arrays, one file, loaded without a copy."""
+"""`Dataset`: many traces for machines, in flat arrays."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int64, UInt
-from safetensors.numpy import save
 
 from trace2strips.errors import TraceError
-from trace2strips.files import check_readable, reading, writing
 from trace2strips.model.strips import Atom, State
 from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.traces.dataset_file import read_fields, write_fields
+from trace2strips.traces.trace import Trace
 
-FORMAT = "trace2strips-dataset-1"
 START = "start"  # the initial state of traces that do not tell theirs
-ARRAYS: dict[str, dict[str, type[np.generic]]] = {  # name → types in the file
-    "tokens": {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32},
-    "inapplicable": {"BOOL": np.bool_},
-    "offsets": {"I64": np.int64},
-}
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Actions with whether each worked; optionally the atoms true at the start (or the name of a known initial
-    state) and the values of some atoms at the end."""
-
-    actions: tuple[str, ...]
-    ok: tuple[bool, ...]
-    init: State | None = None
-    state: str | None = None
-    final: Mapping[Atom, bool] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if len(self.actions) != len(self.ok):
-            raise TraceError(f"{len(self.actions)} actions but {len(self.ok)} marks", hint="one mark for each action")
-        if self.init is not None and self.state is not None:
-            raise TraceError("a trace has initial atoms or the name of an initial state, not both")
 
 
 @dataclass(frozen=True)
@@ -182,79 +157,13 @@ class Dataset:
         )
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """One file: a JSON header (vocabulary, settings, states), then the arrays. Same data, same bytes."""
-        header = {
-            "vocabulary": asdict(self.vocabulary),
-            "settings": dict(self.settings),
-            "states": {name: sorted(state) for name, state in self.states.items()},
-        }
-        arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in ARRAYS}
-        with writing(Path(path), force) as stream:
-            stream.write(save(arrays, {FORMAT: json.dumps(header)}))  # several keys would come in random order
+        """One `.t2s` file. Same data, same bytes."""
+        write_fields(vars(self), Path(path), force)
 
     @staticmethod
     def load(path: str | Path) -> Dataset:
-        """Map the file into memory; pages are read when they are used."""
-        path = Path(path)
-        check_readable(path)
-        with reading(path), path.open("rb") as stream:
-            length = int.from_bytes(stream.read(8), "little")
-            size = path.stat().st_size
-            raw = stream.read(length) if length <= size - 8 else b""
-        try:
-            header = json.loads(raw)
-            meta = json.loads(header["__metadata__"][FORMAT])
-            vocabulary = read_vocabulary(meta["vocabulary"])
-            states = {name: frozenset(check_names(state)) for name, state in meta["states"].items()}
-            settings = dict(meta["settings"])
-            arrays: dict[str, Any] = {}
-            for name, types in ARRAYS.items():
-                start, end = header[name]["data_offsets"]
-                kind = np.dtype(types[header[name]["dtype"]])
-                if 8 + length + end > size:
-                    raise TraceError("the dataset file is cut off", hint="copy or sample it again")
-                shape = (end - start) // kind.itemsize
-                arrays[name] = (
-                    np.memmap(path, mode="r", dtype=kind, offset=8 + length + start, shape=(shape,)).view(np.ndarray)
-                    if shape
-                    else np.empty(0, dtype=kind)
-                )
-            check_arrays(**arrays, tokens_known=len(vocabulary))
-        except TraceError as error:
-            error.file = str(path)
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            raise TraceError("not a trace2strips dataset", file=path, hint="'trace2strips sample' writes one") from None
-        return Dataset(vocabulary, **arrays, settings=settings, states=states)
-
-
-def check_arrays(tokens: np.ndarray, inapplicable: np.ndarray, offsets: np.ndarray, tokens_known: int) -> None:
-    """Compiled loops index with what a file says and look at no bounds, so it is looked at here, once."""
-    for broken, what in (
-        (len(offsets) < 2, "it has no trace"),
-        (len(tokens) != len(inapplicable), "as many labels as tokens are needed"),
-        (len(offsets) > 0 and (offsets[0], offsets[-1]) != (0, len(tokens)), "its offsets do not span its tokens"),
-        ((offsets[1:] < offsets[:-1]).any(), "its offsets decrease"),
-        (len(tokens) > 0 and tokens.max() >= tokens_known, "a token is not in its vocabulary"),
-        (inapplicable.view(np.uint8).max(initial=0) > 1, "a label is neither true nor false"),
-    ):
-        if broken:
-            raise TraceError(f"broken dataset: {what}", hint="copy or sample it again")
-
-
-def read_vocabulary(fields: Mapping[str, Any]) -> Vocabulary:
-    """From the header of a file; whatever is of the wrong type is a TypeError."""
-    has_init_false = fields["has_init_false"]
-    if not isinstance(has_init_false, bool):
-        raise TypeError
-    groups = {key: check_names(value) for key, value in fields.items() if key != "has_init_false"}
-    return Vocabulary(**groups, has_init_false=has_init_false)
-
-
-def check_names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-        raise TypeError
-    return tuple(value)
+        """Map a `.t2s` file into memory."""
+        return Dataset(**read_fields(Path(path)))
 
 
 def encode(trace: Trace, vocabulary: Vocabulary) -> Iterator[tuple[int, bool]]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trace2strips.errors import TraceError, shorten
-from trace2strips.traces.dataset import Dataset, Trace
+from trace2strips.traces.dataset import Dataset
 from trace2strips.traces.formats import read_traces
+from trace2strips.traces.trace import Trace
 
 Traces = str | PathLike[str] | Dataset | Iterable[Trace | Sequence[tuple[str, bool]]]
 HINT = "a path, a Dataset, a list of Trace, or lists such as [('open', True), ('open', False)]"

@@ -7,7 +7,7 @@ from math import comb, factorial
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.pddl import Literal
+from trace2strips.model.lifted import Literal
 from trace2strips.worlds.domain import Columns, Family
 
 NEW_TOWER = 0.25  # chance that a block starts a tower of its own; gives plan lengths near the paper's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import ClassVar
@@ -10,19 +9,12 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Int
 
+from trace2strips.bits import hash_rows, pack, stable_seed
 from trace2strips.errors import DomainError, PddlError, shorten
-from trace2strips.model.strips import StripsModel, StripsProblem, pack, state_of
-from trace2strips.pddl import (
-    GroundTask,
-    LiftedDomain,
-    LiftedProblem,
-    Literal,
-    goal_atom,
-    ground,
-    parse_domain,
-    parse_problem,
-    reach,
-)
+from trace2strips.model.lifted import LiftedDomain, LiftedProblem, Literal
+from trace2strips.model.strips import StripsModel, StripsProblem, state_of
+from trace2strips.pddl import GroundTask, ground, parse_domain, parse_problem
+from trace2strips.pddl.grounding import goal_atom, reach
 
 # Initial states are dealt to the splits by their hash, so that the test traces and the planning problems of the
 # init-atoms encoding start where no training trace starts.
@@ -238,16 +230,5 @@ class Domain:
 
 
 def bucket(states: Bool[np.ndarray, "count atoms"]) -> Int[np.ndarray, " count"]:
-    """A number below BUCKETS for each state, the same on every machine (splitmix64 over its words)."""
-    value = np.zeros(len(states), dtype=np.uint64)
-    for word in pack(states).T:
-        value = value + word + np.uint64(0x9E3779B97F4A7C15)
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        value = value ^ (value >> np.uint64(31))
-    return (value % np.uint64(BUCKETS)).astype(np.int64)
-
-
-def stable_seed(text: str) -> int:
-    """A seed from words; Python's own hash differs from run to run."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+    """A number below BUCKETS for each state, the same on every machine."""
+    return (hash_rows(pack(states)) % np.uint64(BUCKETS)).astype(np.int64)

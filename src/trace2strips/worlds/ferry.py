@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.pddl import Literal
+from trace2strips.model.lifted import Literal
 from trace2strips.worlds.domain import Columns, Family
 
 

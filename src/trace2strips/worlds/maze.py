@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 
 from trace2strips.compilation import compiled
 from trace2strips.errors import DomainError
-from trace2strips.pddl import Literal
+from trace2strips.model.lifted import Literal
 from trace2strips.worlds.domain import Columns, Family
 from trace2strips.worlds.npuzzle import neighbours
 

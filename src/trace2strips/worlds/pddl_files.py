@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.errors import PddlError
+from trace2strips.errors import PddlError, with_file
 from trace2strips.files import read_text
-from trace2strips.pddl import Literal, format_problem, goal_atom, ground, parse_domain, parse_problem, with_file
+from trace2strips.model.lifted import Literal
+from trace2strips.pddl import format_problem, ground, parse_domain, parse_problem
+from trace2strips.pddl.grounding import goal_atom
 from trace2strips.worlds.domain import Columns, Domain, Family
 
 

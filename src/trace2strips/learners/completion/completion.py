@@ -27,6 +27,7 @@ import numba
 import numpy as np
 from jaxtyping import Bool, Int64, UInt8, UInt64
 
+from trace2strips.bits import pack
 from trace2strips.compilation import compiled
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Guess, Heads, untouched
 from trace2strips.learners.completion.histories import (
@@ -237,19 +238,11 @@ def purity(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]
 
 def deleted_states(histories: Histories, heads: Heads) -> UInt64[np.ndarray, "states words"]:
     """Which heads are deleted, in every state of every history, 64 heads a word."""
-    count = heads.effects.shape[1]
-    words = max(1, -(-count // 64))
-    adds, deletes = (bit_rows(heads.effects == effect, words) for effect in (ADD, DELETE))
-    begin = bit_rows(histories.initially_false[:, heads.start] == 1, words)
-    states = np.empty((len(histories.rows) + len(histories.row_start) - 1, words), dtype=np.uint64)
+    adds, deletes = (pack(heads.effects == effect) for effect in (ADD, DELETE))
+    begin = pack(histories.initially_false[:, heads.start] == 1)
+    states = np.empty((len(histories.rows) + len(histories.row_start) - 1, begin.shape[1]), dtype=np.uint64)
     fill_states(histories.rows, histories.row_start, begin, adds, deletes, states)
     return states
-
-
-def bit_rows(matrix: Bool[np.ndarray, "rows heads"], words: int) -> UInt64[np.ndarray, "rows words"]:
-    padded = np.zeros((len(matrix), words * 64), dtype=bool)
-    padded[:, : matrix.shape[1]] = matrix
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
 @compiled(parallel=True)
@@ -355,9 +348,7 @@ def demands_on(
     for asker in askers:
         mine = histories.occurrences(asker)
         refused = histories.refused[mine]
-        others = bit_rows(
-            np.isin(np.arange(width), [h for h in heads.pre[asker] if h not in which])[None], states.shape[1]
-        )
+        others = pack(np.isin(np.arange(width), [h for h in heads.pre[asker] if h not in which])[None])
         alone = ~(states[histories.states(mine)] & others).any(axis=1)  # no other precondition decides it
         parts.append(asked(mine[~refused & alone], mine[refused & alone]))
     return join_demands(parts)

@@ -1,0 +1,112 @@
+"""JSON Lines, the canonical text format: one trace a line.
+
+{"actions": ["pick-up_a", "stack_a_b"], "ok": [true, false], "init": ["clear_a", …], "final": {"holding_a": true}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from io import TextIOBase
+from pathlib import Path
+from typing import Any
+
+from trace2strips.errors import shorten, suggest
+from trace2strips.model.vocabulary import SURROGATE
+from trace2strips.traces.text_files import MalformedError, Numbered, Progress, make_trace, read_by_line
+from trace2strips.traces.trace import Trace
+
+NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}}
+SCHEMA = {  # of one line, as JSON Schema; a test checks that the reader accepts what it accepts
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "actions": NAMES,
+        "ok": {"type": "array", "items": {"type": "boolean"}},
+        "init": {"anyOf": [NAMES, {"type": "null"}]},
+        "state": {"type": ["string", "null"], "minLength": 1},
+        "final": {
+            "type": ["object", "null"],
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": {"type": "boolean"},
+        },
+    },
+    "required": ["actions", "ok"],
+    "additionalProperties": False,
+}
+FIELDS: tuple[str, ...] = tuple(SCHEMA["properties"])  # type: ignore[arg-type]
+
+
+def parse_json(text: str) -> Trace:
+    try:
+        record = json.loads(text, object_pairs_hook=refuse_repeated)
+    except json.JSONDecodeError as error:
+        raise MalformedError(
+            f"not JSON: {error.msg} at column {error.colno}", 'for example {"actions": ["a"], "ok": [true]}'
+        ) from None
+    except RecursionError:
+        raise MalformedError("not a trace: JSON nested too deeply") from None
+    except ValueError:  # Python refuses to read integers of more than 4300 digits
+        raise MalformedError("not a trace: a number with thousands of digits") from None
+    if not isinstance(record, dict):
+        raise MalformedError(
+            "not a trace: a line must be a JSON object", 'for example {"actions": ["a"], "ok": [true]}'
+        )
+    for key in record:
+        if key not in FIELDS:
+            raise MalformedError(f"unknown field {shorten(key)!r}", suggest(key, FIELDS, "fields"))
+    for key in ("actions", "ok"):
+        if key not in record:
+            raise MalformedError(
+                f"the field {key!r} is missing", "a trace needs 'actions' and 'ok', lists of one length"
+            )
+    actions = read_names(record["actions"], "actions")
+    ok = record["ok"]
+    if not isinstance(ok, list) or not all(isinstance(mark, bool) for mark in ok):
+        raise MalformedError("'ok' must be a list of true and false", f"found {shorten(json.dumps(ok))}")
+    init = None if record.get("init") is None else frozenset(read_names(record["init"], "init"))
+    state = record.get("state")
+    if state is not None and not (isinstance(state, str) and state):
+        raise MalformedError("'state' must be the name of an initial state", f"found {shorten(json.dumps(state))}")
+    final = {} if record.get("final") is None else record["final"]
+    if not isinstance(final, dict) or not all(isinstance(v, bool) for v in final.values()) or "" in final:
+        raise MalformedError("'final' must map atoms to true or false", f"found {shorten(json.dumps(final))}")
+    if "\\u" in text:  # an escaped half of a pair is the one way to a name that UTF-8 cannot hold
+        for name in (*actions, *(init or ()), state or "", *final):
+            if SURROGATE.search(name):
+                raise MalformedError(
+                    f"{shorten(name)!r} is no text: half of a surrogate pair", "write the whole character"
+                )
+    return make_trace(actions, ok, init, state, final)
+
+
+def refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON leaves open what a repeated field means, so it means nothing."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise MalformedError(f"the field {shorten(twice)!r} is there twice", "keep one")
+    return record
+
+
+def read_names(value: Any, field: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise MalformedError(f"{field!r} must be a list of names", f"found {shorten(json.dumps(value))}")
+    return value
+
+
+def read_jsonl(path: Path, progress: Progress) -> Numbered:
+    return read_by_line(path, parse_json, None, progress)
+
+
+def write_jsonl(traces: Iterable[Trace], stream: TextIOBase) -> None:
+    for trace in traces:
+        record: dict[str, Any] = {"actions": trace.actions, "ok": trace.ok}
+        if trace.init is not None:
+            record["init"] = sorted(trace.init)
+        if trace.state is not None:
+            record["state"] = trace.state
+        if trace.final:
+            record["final"] = dict(sorted(trace.final.items()))
+        stream.write(json.dumps(record, ensure_ascii=False) + "\n")
