@@ -1,6 +1,7 @@
 """Completion: the counts are exact, preconditions are closed, atoms are invented and shared, models become minimal."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 from trace2strips.learners.completion.completion import Completion, Fit, cover, deleted_states, is_deleted
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, world_model
 from trace2strips.learners.completion.histories import Demands, Histories, asked
-from trace2strips.learners.learning import learn
+from trace2strips.learners.completion.settings import CompletionSettings
+from trace2strips.learners.layout import Rows
 from trace2strips.learners.transformer.extraction import extract, guess_of
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta, model_of, theta_of
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
-from trace2strips.model.world import count_parts
+from trace2strips.model.world import WorldModel, count_parts
 from trace2strips.traces import Dataset, Trace
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.worlds import get_domain
@@ -201,25 +203,34 @@ def test_equal_spare_heads_are_merged() -> None:
     assert world.model.action("make").add == {atom}
 
 
-def test_atoms_that_can_be_one_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def complete(traces: Dataset | list[Trace], **changed: Any) -> tuple[WorldModel, Dataset]:
+    """The world that completion alone learns, under the defaults but for what is changed."""
+    dataset = (traces if isinstance(traces, Dataset) else Dataset.of(traces)).with_start()
+    layout = Rows(dataset.vocabulary)
+    return world_model(Completion(dataset, layout, CompletionSettings(**changed)).run(), layout), dataset
+
+
+def test_atoms_that_can_be_one_become_one() -> None:
     """From twelve cells that are free in some mazes and not in others; two of them had an atom for each side before."""
-    monkeypatch.setattr("trace2strips.learners.completion.completion.ENOUGH", 1)
-    learned = learn(sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20")))
-    assert learned.figures.train_errors == 0
-    assert len(learned.world.invented) == 12
+    traces = sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20"))
+    world, dataset = complete(traces, state_traces=1)
+    assert wrong_traces(world.over_tokens(), dataset).sum() == 0
+    assert len(world.invented) == 12
+    apart, _ = complete(traces)  # 150 traces from a state are too few: what looks like one may be two
+    assert len(apart.invented) > 12
 
 
-def test_what_nothing_is_known_of_is_false(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nothing_is_known_of_is_false() -> None:
     """No trace from `b` says whether the door can be opened there."""
     traces = [
         Trace(("open",), (True,), state="a"),
         Trace(("wait",), (True,), state="b"),
         Trace(("open",), (False,), state="c"),
     ]
-    monkeypatch.setattr("trace2strips.learners.completion.completion.ENOUGH", 1)
-    world = learn(traces).world
-    (atom,) = world.model.action("open").pre
-    assert [atom in world.states[name] for name in "abc"] == [True, False, False]
+    for enough, expected in ((1, [True, False, False]), (2, [True, True, False])):  # else what is simplest
+        world, _ = complete(traces, state_traces=enough)
+        (atom,) = world.model.action("open").pre
+        assert [atom in world.states[name] for name in "abc"] == expected
 
 
 def test_effects_code() -> None:

@@ -41,16 +41,12 @@ from trace2strips.learners.completion.histories import (
     pure,
     some,
 )
+from trace2strips.learners.completion.settings import DEFAULTS, CompletionSettings
 from trace2strips.learners.completion.several_atoms import Latch, Latches
 from trace2strips.learners.layout import Rows
 from trace2strips.traces import Dataset
 
 CHUNKS = 4  # parts of the demands, each counted by itself: sums do not depend on the number of cores
-ENOUGH = 500  # traces from one initial state in which an action that can work there would have been seen to
-TRIAL = 2_000  # demands of either kind on which two atoms must agree before they are tried on all
-FORBIDS = 10
-FEW = 0.02  # of the refusals may stay unexplained before `latches` are looked for
-EVEN = 1e-12  # a noise level too small to tolerate anything: successes and refusals weigh the same
 
 
 # --- effects ---------------------------------------------------------------------------------------------------------
@@ -103,7 +99,9 @@ def count_changes(  # type: ignore[no-untyped-def]
 
 
 class Fit:
-    """The effects of one head, with the demands that they should meet."""
+    """The effects of one head, with the demands that they should meet. With `even` a success weighs no more than a
+    refusal, as it does where labels are noisy.
+    """
 
     def __init__(
         self,
@@ -112,9 +110,13 @@ class Fit:
         start: int,
         effect: UInt8[np.ndarray, " rows"],
         noise: float = 0.0,
+        settings: CompletionSettings = DEFAULTS,
+        even: bool = False,
     ) -> None:
         self.histories = histories
         self.noise = noise
+        self.settings = settings
+        self.even = even
         self.demands = demands
         self.start = start
         self.initially_false = np.ascontiguousarray(histories.initially_false[:, start])
@@ -130,7 +132,7 @@ class Fit:
         change = np.zeros((CHUNKS, len(self.effect), 3), dtype=np.int64)
         decides = np.zeros((CHUNKS, len(self.effect)), dtype=np.int64)
         h, d = self.histories, self.demands
-        forbids = 1 if self.noise else FORBIDS
+        forbids = 1 if self.noise or self.even else self.settings.success_weight
         count_changes(
             h.rows, h.row_start, self.initially_false, h.trace, h.depth, d.occurrence, d.wanted, self.effect,
             forbids, errors, change, decides,
@@ -145,11 +147,11 @@ class Fit:
     def done(self) -> bool:
         """No error but what noisy labels explain: none at all where there is no noise."""
         expected = self.noise * len(self.demands.wanted)
-        return self.errors <= 2 * expected + 3 * sqrt(expected)
+        return self.errors <= self.settings.noise_errors * expected + self.settings.deviations * sqrt(expected)
 
     def forbids_success(self) -> bool:
         """Whether the head is deleted somewhere it must be true."""
-        if self.errors < FORBIDS:
+        if self.errors < self.settings.success_weight:
             return False
         right = self.demands.occurrence[~self.demands.wanted]
         return bool(is_false(self.histories, right, self.effect, self.start).any())
@@ -182,7 +184,7 @@ class Fit:
         """
 
         def cost(rows: Int64[np.ndarray, " rows"]) -> float:
-            return 3 * self.noise * float(self.decides[rows].sum())
+            return self.settings.noise_effect * self.noise * float(self.decides[rows].sum())
 
         def drop(rows: Int64[np.ndarray, " rows"]) -> None:
             if not len(rows):
@@ -198,17 +200,18 @@ class Fit:
                     drop(rows[half:])
 
         affecting = np.flatnonzero(self.effect[: self.free_rows] != NONE)
-        drop(affecting[self.change[affecting, NONE] <= 3 * self.noise * self.decides[affecting]])
+        allowed = self.settings.noise_effect * self.noise
+        drop(affecting[self.change[affecting, NONE] <= allowed * self.decides[affecting]])
         # what no label says of a named initial state is false where many traces begin in it: no plan shall build on it
-        often = self.histories.begun[self.free_rows :] >= ENOUGH
+        often = self.histories.begun[self.free_rows :] >= self.settings.state_traces
         undecided = self.free_rows + np.flatnonzero(often & (self.change[self.free_rows :, DELETE] == 0))
-        if len(undecided) and not self.noise:
+        if len(undecided) and not self.noise and not self.even:
             self.effect[undecided] = DELETE
             self.count()
         return self.errors
 
 
-def sparse(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
+def sparse(histories: Histories, demands: Demands, success_weight: int) -> UInt8[np.ndarray, " rows"]:
     """The simplest guess: no action affects the head; a named initial state says what is asked more often in it."""
     layout = histories.layout
     effect = np.full(layout.rows, NONE, dtype=np.uint8)
@@ -219,7 +222,7 @@ def sparse(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]
             begin < histories.row_start[trace + 1], histories.rows[np.minimum(begin, len(histories.rows) - 1)], 0
         )
         deleted = np.bincount(first[demands.wanted], minlength=layout.rows)
-        true = FORBIDS * np.bincount(first[~demands.wanted], minlength=layout.rows)
+        true = success_weight * np.bincount(first[~demands.wanted], minlength=layout.rows)
         effect[layout.actions :] = np.where(true >= deleted, ADD, DELETE)[layout.actions :]
     return effect
 
@@ -297,6 +300,7 @@ def cover(
     asker: int,
     rank: Int64[np.ndarray, " heads"],
     noise: float = 0.0,
+    settings: CompletionSettings = DEFAULTS,
 ) -> Cover:
     """Greedy set cover of the refusals by safe heads, then what proves needless is dropped. Ties go to lower ranks.
 
@@ -312,10 +316,12 @@ def cover(
     chosen: list[int] = []
     left = np.arange(len(failed))
     order = np.argsort(rank, kind="stable")
+    expected = noise * len(index)
+    chance = settings.deviations * sqrt(expected)
     while heads and len(left):
         explained = head_counts(states, failed[left])[:heads]
         explained[chosen] = 0
-        safe = explained > 2 * broken + 3 * sqrt(noise * len(index)) if noise else broken == 0
+        safe = explained > settings.noise_success * broken + chance if noise else broken == 0
         explained = np.where(safe, explained - broken, 0)
         best = int(order[explained[order].argmax()])
         if explained[best] <= 0:
@@ -328,10 +334,9 @@ def cover(
     for head in sorted(chosen, key=lambda h: (int(explains[h].sum()), -rank[h])):
         rest = [explains[other] for other in chosen if other != head]
         lost = (everything & ~np.logical_or.reduce([*rest, np.zeros(len(failed), dtype=bool)])).sum()
-        if lost <= (2 * broken[head] if noise else 0):
+        if lost <= (settings.noise_success * broken[head] if noise else 0):
             chosen.remove(head)
-    expected = noise * len(index)
-    if len(unexplained) <= 1.5 * expected + 3 * sqrt(expected):
+    if len(unexplained) <= settings.noise_refusals * expected + chance:
         unexplained = unexplained[:0]
     return Cover(tuple(chosen), unexplained)
 
@@ -373,8 +378,9 @@ class Candidate:
 class Completion:
     """The work on one training set. `run` takes binarised parameters and returns heads with preconditions."""
 
-    def __init__(self, dataset: Dataset, layout: Rows) -> None:
+    def __init__(self, dataset: Dataset, layout: Rows, settings: CompletionSettings = DEFAULTS) -> None:
         self.layout = layout
+        self.settings = settings
         self.histories = Histories.of(dataset, layout)
         self.aligned = len(layout.aligned)
         self.tested = np.diff(self.histories.occurrence_start)[layout.actions :] > 0
@@ -383,7 +389,7 @@ class Completion:
         self.by_latches = False  # the new atoms are from `latches`, which the network has no part in
         self.latched: dict[tuple[int | None, bytes], tuple[Heads, int, int]] = {}  # what `with_latches` has found
 
-    def run(self, guess: Guess | None = None, limit: int | None = None, rounds: int = 5) -> Heads:
+    def run(self, guess: Guess | None = None, limit: int | None = None) -> Heads:
         """Heads that explain the labels, at most `limit` of them. A guess may help the search."""
         layout = self.layout
         self.noise, self.over_limit = 0.0, 0
@@ -392,14 +398,18 @@ class Completion:
         told.pre = [set() for _ in range(layout.actions)] + [{h} for h in range(self.aligned)]
         self.fit_tested(told, guess)
         told.effects[:, ~self.tested] = untouched(layout)[:, None]
-        heads, left = self.with_single_atoms(told, guess, limit, rounds)
+        heads, left = self.with_single_atoms(told, guess, limit)
         self.by_latches = False
         actions_end = self.histories.occurrence_start[layout.actions]  # behind it stand final values
-        if left > FEW * self.histories.refused[:actions_end].sum() and not self.noise and not self.over_limit:
+        if (
+            left > self.settings.open_refusals * self.histories.refused[:actions_end].sum()
+            and not self.noise
+            and not self.over_limit
+        ):
             several, also_left, excess = self.with_latches(told, limit)
             if also_left < left:
                 heads, self.by_latches, self.over_limit = several, True, excess
-        if not self.noise and (self.histories.begun[layout.actions :] >= ENOUGH).all():
+        if not self.noise and (self.histories.begun[layout.actions :] >= self.settings.state_traces).all():
             self.unite(heads)  # with few traces from a state, two atoms may look like one by chance
         for _ in range(4):  # what one step drops may let the other drop more
             before = heads.effects.copy(), [set(pre) for pre in heads.pre]
@@ -417,7 +427,7 @@ class Completion:
             demands = asked(*self.by_label(self.layout.actions + head))
             fit = self.fit(demands, head, guesses_of(guess, head))
             if fit.errors:
-                fit = Fit(self.histories, demands, head, fit.effect, EVEN)
+                fit = Fit(self.histories, demands, head, fit.effect, settings=self.settings, even=True)
                 fit.descend()
             wrong, total = wrong + fit.errors, total + len(demands.wanted)
             fits.append((head, fit))
@@ -441,9 +451,11 @@ class Completion:
         for beginning in ("sparse", *range(len(guesses)), "purity"):
             if isinstance(beginning, int):
                 effect = guesses[beginning]
+            elif beginning == "sparse":
+                effect = sparse(self.histories, demands, self.settings.success_weight)
             else:
-                effect = (sparse if beginning == "sparse" else purity)(self.histories, demands)
-            fit = Fit(self.histories, demands, start, effect, self.noise)
+                effect = purity(self.histories, demands)
+            fit = Fit(self.histories, demands, start, effect, self.noise, self.settings)
             fit.descend()
             if best is None or fit.errors < best.errors:
                 best = fit
@@ -460,7 +472,7 @@ class Completion:
         unexplained = {}
         rank = self.rank(heads)
         for action in range(self.layout.actions):
-            found = cover(self.histories, states, action, rank, self.noise)
+            found = cover(self.histories, states, action, rank, self.noise, self.settings)
             heads.pre[action] = set(found.pre)
             if len(found.unexplained):
                 unexplained[action] = found.unexplained
@@ -511,14 +523,14 @@ class Completion:
                     complete.append(atom)
         return complete or [atom for atom in partial if self.helps(atom)]
 
-    def with_single_atoms(self, told: Heads, guess: Guess | None, limit: int | None, rounds: int) -> tuple[Heads, int]:
+    def with_single_atoms(self, told: Heads, guess: Guess | None, limit: int | None) -> tuple[Heads, int]:
         """Heads that explain what they can, each action by one new atom a round, and how many refusals they leave."""
         heads = told.copy()
         known = self.tested.copy()  # heads whose effects are settled
         private: dict[int, list[UInt8[np.ndarray, " rows"]]] = {}
         for i, owner in enumerate([] if guess is None else guess.owner.tolist()):
             private.setdefault(owner, []).extend(guesses_of(guess, self.aligned + i))
-        for _ in range(rounds):
+        for _ in range(self.settings.rounds):
             unexplained = self.choose_preconditions(heads)
             if not unexplained:
                 break
@@ -543,7 +555,7 @@ class Completion:
         else:
             self.over_limit += 1
 
-    def with_latches(self, told: Heads, limit: int | None, rounds: int = 3) -> tuple[Heads, int, int]:
+    def with_latches(self, told: Heads, limit: int | None) -> tuple[Heads, int, int]:
         """For actions that need several atoms of which none is told: heads, how many refusals they leave open, and how
         many atoms were needed beyond the limit.
 
@@ -555,11 +567,11 @@ class Completion:
             return heads.copy(), left, excess
         heads, known = told.copy(), self.tested.copy()
         worked = {action: self.by_label(action)[0] for action in range(self.layout.actions)}
-        for number in range(rounds):
+        for number in range(self.settings.several_rounds):
             unexplained = self.choose_preconditions(heads)
             if not unexplained:
                 break
-            search = Latches(self.histories, worked, unexplained)
+            search = Latches(self.histories, worked, unexplained, self.settings)
             found = search.find([self.aligned, *np.flatnonzero(~known).tolist()], states=number > 0)
             if not found and number:
                 break
@@ -575,9 +587,9 @@ class Completion:
 
     def helps(self, atom: Candidate) -> bool:
         """A partial atom is of use if it forbids no success and explains some refusal."""
-        fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise)
+        fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise, self.settings)
         refusals = int(atom.demands.wanted.sum())
-        return fit.errors < (refusals // 2 if self.noise else min(FORBIDS, refusals))
+        return fit.errors < (refusals // 2 if self.noise else min(self.settings.success_weight, refusals))
 
     def groups(
         self,
@@ -627,7 +639,7 @@ class Completion:
 
     def starts(self, demands: Demands, known: Bool[np.ndarray, " aligned"]) -> list[int]:
         """Where an atom may start: as an aligned atom whose effects are not settled yet, or false. Those first that
-        agree with what was asked before anything had been applied; at most four.
+        agree with what was asked before anything had been applied.
         """
         first = self.histories.depth[demands.occurrence] == 0
         trace, wanted = self.histories.trace[demands.occurrence[first]], demands.wanted[first]
@@ -635,7 +647,7 @@ class Completion:
         false = self.histories.initially_false[trace][:, options].astype(bool)
         broken = (false != wanted[:, None]).sum(axis=0)
         order = np.argsort(broken, kind="stable")
-        return [options[i] for i in order[:4]]
+        return [options[i] for i in order[: self.settings.starts]]
 
     def share(self, atoms: list[Candidate]) -> list[Candidate]:
         """Let actions share an atom where one can meet the demands of all. An aligned atom is one by its name; of the
@@ -652,11 +664,11 @@ class Completion:
             if atom.start < self.aligned:
                 continue
             alike = [(likeness(other.effect, atom.effect), other) for other in invented]
-            near = sorted((pair for pair in alike if pair[0] > 0), key=lambda pair: -pair[0])[:3]
+            near = sorted((pair for pair in alike if pair[0] > 0), key=lambda pair: -pair[0])[: self.settings.joins]
             if not any(self.join(other, atom) for _, other in near):
                 invented.append(atom)
         for atom in (*shared, *invented):
-            fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise)
+            fit = Fit(self.histories, atom.demands, atom.start, atom.effect, self.noise, self.settings)
             fit.simplify()
             atom.effect = fit.effect
         return [*shared, *invented]
@@ -665,7 +677,7 @@ class Completion:
         """Make `atom` meet the demands on `other` too, if it can."""
         if atom.start != other.start:
             return False
-        if not Fit(self.histories, other.demands, atom.start, atom.effect, self.noise).done:
+        if not Fit(self.histories, other.demands, atom.start, atom.effect, self.noise, self.settings).done:
             joint = self.fit(join_demands([atom.demands, other.demands]), atom.start, [atom.effect], simple=False)
             if not joint.done:
                 return False
@@ -705,7 +717,7 @@ class Completion:
                 first, second = heads.column(one), heads.column(other)
                 guesses = [first, second, np.where(first == second, first, untouched(self.layout))]
                 start = int(heads.start[one])
-                fit = self.fit(some(joint, TRIAL), start, guesses, simple=False)
+                fit = self.fit(some(joint, self.settings.trial_demands), start, guesses, simple=False)
                 if fit.done and (fit := self.fit(joint, start, [fit.effect, *guesses], simple=False)).done:
                     heads.effects[:, one] = fit.effect
                     heads.effects[:, other] = untouched(self.layout)
@@ -734,12 +746,13 @@ class Completion:
                 continue
             states = deleted_states(self.histories, heads)
             demands = demands_on(self.histories, states, heads, (head,), askers)
-            noise = self.noise if improve else EVEN
-            fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head), noise)
+            start, column = int(heads.start[head]), heads.column(head)
+            noise = self.noise if improve else 0.0
+            fit = Fit(self.histories, demands, start, column, noise, self.settings, even=not improve)
             if improve:
                 fit.descend()
                 if not self.noise and fit.forbids_success():  # for many refusals: but then nobody could ask the head
-                    fit = Fit(self.histories, demands, int(heads.start[head]), heads.column(head))
+                    fit = Fit(self.histories, demands, start, column, settings=self.settings)
             fit.simplify()
             heads.effects[:, head] = fit.effect
 

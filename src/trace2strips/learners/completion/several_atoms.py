@@ -35,11 +35,7 @@ from trace2strips.learners.completion.histories import (
     likeness,
     spread,
 )
-
-SAMPLE = 1_000  # refusals of an action that are looked at; of what worked, all
-FEWER = 300  # of either kind, where every latch is tried with every action
-WINDOWS = 300  # windows that decide who is the next adder
-TRIES = 5  # latches that another is tried with, the most alike first
+from trace2strips.learners.completion.settings import DEFAULTS, CompletionSettings
 
 Scores = Float64[np.ndarray, " latches"]
 
@@ -148,12 +144,17 @@ class Latches:
     """
 
     def __init__(
-        self, histories: Histories, worked: Mapping[int, Occurrences], refused: Mapping[int, Occurrences]
+        self,
+        histories: Histories,
+        worked: Mapping[int, Occurrences],
+        refused: Mapping[int, Occurrences],
+        settings: CompletionSettings = DEFAULTS,
     ) -> None:
+        self.settings = settings
         self.histories = histories
         self.worked = worked
         self.refused = refused
-        self.looked_at = {action: spread(refusals, SAMPLE) for action, refusals in refused.items()}
+        self.looked_at = {action: spread(refusals, settings.sampled_refusals) for action, refusals in refused.items()}
         # by how many latches each of these refusals is explained
         self.reasons = {action: np.zeros(len(some), dtype=np.int64) for action, some in self.looked_at.items()}
 
@@ -186,7 +187,7 @@ class Latches:
         for row in np.flatnonzero(forbids).tolist():
             mine = slice(bounds[row], bounds[row + 1])
             adds = np.zeros(rows, dtype=bool)
-            hitting_set(size[mine], content[mine], WINDOWS, adds)
+            hitting_set(size[mine], content[mine], self.settings.windows, adds)
             effect = np.where(adds, ADD, NONE).astype(np.uint8)
             effect[row] = DELETE
             explained = is_false(h, self.looked_at[action], effect)
@@ -262,7 +263,7 @@ class Latches:
             if not size.all():  # it worked right after what deletes
                 return None
             order = np.argsort(size, kind="stable")
-            hitting_set(size[order], content[order], WINDOWS, lacked)
+            hitting_set(size[order], content[order], self.settings.windows, lacked)
         return lacked
 
     def gather(
@@ -275,7 +276,7 @@ class Latches:
             before, kept = kept, []
             for latch in sorted(before, key=lambda latch: -latch.explained):
                 score = alike(kept, latch)
-                for i in np.argsort(-score, kind="stable")[:TRIES].tolist():
+                for i in np.argsort(-score, kind="stable")[: self.settings.tries].tolist():
                     if score[i] > 0 and (both := self.put_together(kept[i], latch, others)):
                         kept[i] = both
                         break
@@ -377,7 +378,8 @@ class Latches:
         actions that it would not forbid where they worked.
         """
         actions = list(self.refused)
-        samples = [[spread(where[action], FEWER) for action in actions] for where in (self.worked, self.refused)]
+        most = self.settings.sampled_labels
+        samples = [[spread(where[action], most) for action in actions] for where in (self.worked, self.refused)]
         right, wrong = map(np.concatenate, samples)
         right_of, wrong_of = (np.repeat(np.arange(len(actions)), [len(part) for part in some]) for some in samples)
         explains = np.empty((len(latches), len(wrong)), dtype=bool)
