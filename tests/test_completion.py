@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.learners.completion.completion import Completion, Fit, cover, deleted_states, is_deleted
+from trace2strips.learners.completion.completion import Completion
+from trace2strips.learners.completion.effects import Fit
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, world_model
 from trace2strips.learners.completion.histories import Demands, Histories, asked
+from trace2strips.learners.completion.preconditions import cover, deleted_states, is_deleted
 from trace2strips.learners.completion.settings import CompletionSettings
 from trace2strips.learners.layout import Rows
 from trace2strips.learners.transformer.extraction import extract, guess_of

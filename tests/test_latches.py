@@ -24,7 +24,9 @@ def completion_of(domain: str, init: str, traces: int) -> Completion:
 
 
 def search_in(completion: Completion) -> Latches:
-    worked, refused = ({a: completion.by_label(a)[k] for a in range(completion.layout.actions)} for k in range(2))
+    worked, refused = (
+        {a: completion.histories.by_label(a)[k] for a in range(completion.layout.actions)} for k in range(2)
+    )
     return Latches(completion.histories, worked, refused)
 
 

@@ -73,6 +73,15 @@ class Histories:
     def occurrences(self, asker: int) -> Int64[np.ndarray, " occurrences"]:
         return np.arange(self.occurrence_start[asker], self.occurrence_start[asker + 1])
 
+    def occurs(self, asker: int) -> bool:
+        return bool(self.occurrence_start[asker + 1] > self.occurrence_start[asker])
+
+    def by_label(self, asker: int) -> tuple[Int64[np.ndarray, " w"], Int64[np.ndarray, " r"]]:
+        """Where an asker worked, and where it was refused."""
+        mine = self.occurrences(asker)
+        refused = self.refused[mine]
+        return mine[~refused], mine[refused]
+
     def states(self, occurrences: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
         """The numbers of the states that occurrences are in: one state before each applied row, one at the end."""
         trace = self.trace[occurrences]
