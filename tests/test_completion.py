@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.effects import Fit
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, world_model
-from trace2strips.learners.completion.histories import Demands, Histories, asked
-from trace2strips.learners.completion.preconditions import cover, deleted_states, is_deleted
+from trace2strips.learners.completion.histories import Demands, Histories, demand
+from trace2strips.learners.completion.preconditions import cover, false_in, find_false_heads
 from trace2strips.learners.completion.settings import CompletionSettings
 from trace2strips.learners.layout import Rows
 from trace2strips.learners.transformer.extraction import extract, guess_of
@@ -31,18 +31,20 @@ def random_theta(layout: Layout, seed: int) -> Theta:
     return Theta(*(rng.random((layout.rows, layout.heads)).astype(np.float32) for _ in range(3)))
 
 
-def slow_errors(histories: Histories, demands: Demands, start: int, effect: np.ndarray, forbids: int = 10) -> int:
+def slow_errors(
+    histories: Histories, demands: Demands, start: int, effect: np.ndarray, success_weight: int = 10
+) -> int:
     """What `count_changes` counts, one demand after the other, walking forwards."""
     total = 0
-    for occurrence, wanted in zip(demands.occurrence, demands.wanted, strict=True):
+    for occurrence, must_be_false in zip(demands.occurrence, demands.must_be_false, strict=True):
         trace = histories.trace[occurrence]
-        deleted = bool(histories.initially_false[trace, start])
+        false = bool(histories.initially_false[trace, start])
         begin = histories.row_start[trace]
         for row in histories.rows[begin : begin + histories.depth[occurrence]]:
             if effect[row] != NONE:
-                deleted = bool(effect[row] == DELETE)
-        if deleted != wanted:
-            total += 1 if wanted else forbids
+                false = bool(effect[row] == DELETE)
+        if false != must_be_false:
+            total += 1 if must_be_false else success_weight
     return total
 
 
@@ -57,7 +59,7 @@ def test_counted_changes_are_what_a_change_brings(seed: int, init: str) -> None:
     effect[layout.actions :] = rng.integers(1, 3, size=layout.rows - layout.actions)
     worked = histories.occurrences(0)[~histories.refused[histories.occurrences(0)]]
     failed = histories.occurrences(1)[histories.refused[histories.occurrences(1)]]
-    demands = asked(worked, failed)
+    demands = demand(worked, failed)
     start = int(rng.integers(len(layout.aligned) + 1))
     fit = Fit(histories, demands, start, effect)
     assert fit.errors == slow_errors(histories, demands, start, effect)
@@ -73,13 +75,13 @@ def test_counted_changes_are_what_a_change_brings(seed: int, init: str) -> None:
 @settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_states_are_those_of_the_model(seed: int) -> None:
-    """Bit sets of deleted heads against a walk with the STRIPS model of the same parameters."""
+    """Bit sets of false heads against a walk with the STRIPS model of the same parameters."""
     dataset = sample(get_domain("blocksworld:2"), SampleSettings(8, 8, seed=seed % 1000))
     layout = Layout(dataset.vocabulary, np.array([0, SHARED]))
     theta = random_theta(layout, seed)
     histories = Histories.of(dataset, layout)
     heads = Heads(guess_of(theta, layout).effects, np.minimum(np.arange(layout.heads), len(layout.aligned)))
-    states = deleted_states(histories, heads)
+    states = find_false_heads(histories, heads)
     model = model_of(theta, layout)
     for trace in range(len(dataset)):
         state = frozenset(model.atoms)
@@ -89,8 +91,8 @@ def test_states_are_those_of_the_model(seed: int) -> None:
         for name, refused in zip(names, dataset.inapplicable[where], strict=True):
             action = model.action(name)
             if name in dataset.vocabulary.actions:
-                deleted = {model.atoms[h] for h in range(layout.heads) if is_deleted(states, np.array([number]), h)[0]}
-                assert deleted == set(model.atoms) - state
+                false = {model.atoms[h] for h in range(layout.heads) if false_in(states, np.array([number]), h)[0]}
+                assert false == set(model.atoms) - state
                 number += not refused
             if not refused:
                 state = action.progress(state)
@@ -104,13 +106,13 @@ def test_preconditions_are_closed_form() -> None:
     hidden = StripsModel(layout.aligned, tuple(domain.model.action(a) for a in dataset.vocabulary.actions))
     histories = Histories.of(dataset, layout)
     heads = Heads(guess_of(theta_of(hidden, layout), layout).effects, np.arange(layout.heads))
-    states = deleted_states(histories, heads)
+    states = find_false_heads(histories, heads)
     for number, action in enumerate(hidden.actions):
         found = cover(histories, states, number, np.arange(layout.heads))
         assert len(found.unexplained) == 0
         assert len(found.pre) <= len(action.pre)
         mine = histories.occurrences(number)
-        says = np.logical_or.reduce([is_deleted(states, histories.states(mine), head) for head in found.pre])
+        says = np.logical_or.reduce([false_in(states, histories.states(mine), head) for head in found.pre])
         assert (says == histories.refused[mine]).all()
 
 

@@ -1,6 +1,6 @@
-"""New atoms: refusals that no known head explains ask for one.
+"""New atoms: refusals that no known head explains call for one.
 
-It must be true where the action worked and deleted at those refusals, so its effects can be fitted like any other's
+It must be true where the action worked and false at those refusals, so its effects can be fitted like any other's
 (`AtomSearch.invent`). Actions whose new atoms can be one and the same share it (`AtomSearch.share`, `unite`).
 """
 
@@ -17,25 +17,25 @@ from trace2strips.learners.completion.heads import NONE, Guess, Heads, untouched
 from trace2strips.learners.completion.histories import (
     Demands,
     Histories,
-    asked,
+    demand,
     evidence,
     join_demands,
     likeness,
-    pure,
-    some,
+    sample_demands,
+    signs_of,
 )
-from trace2strips.learners.completion.preconditions import deleted_states, demands_on
+from trace2strips.learners.completion.preconditions import demands_on, find_false_heads
 
 Places = tuple[UInt8[np.ndarray, " bytes"], UInt8[np.ndarray, " bytes"]]  # a bit for each state: true, false
 
 
 @dataclass
 class Candidate:
-    """An atom in the making: what it does, where it starts, and the actions that need it with what they ask."""
+    """An atom in the making: what it does, where it starts, and the actions that need it with what they demand."""
 
     effect: UInt8[np.ndarray, " rows"]
     start: int
-    askers: list[int]
+    actions: list[int]
     demands: Demands
 
 
@@ -57,25 +57,25 @@ class AtomSearch:
         to one atom; then each alone; then together where at least nothing speaks against it. Atoms that leave nothing
         unexplained are taken; partial ones only where there is no other.
         """
-        asks = {action: asked(self.histories.by_label(action)[0], refusals) for action, refusals in unexplained.items()}
-        signs = {action: pure(evidence(self.histories, demands)) for action, demands in asks.items()}
+        demands = {action: demand(self.histories.by_label(action)[0], where) for action, where in unexplained.items()}
+        signs = {action: signs_of(evidence(self.histories, some)) for action, some in demands.items()}
         complete: list[Candidate] = []
         partial: list[Candidate] = []
-        for group in self.groups(asks, signs, 1):
-            atom, done = self.try_atom(group, asks)
+        for group in self.groups(demands, signs, 1):
+            atom, done = self.try_atom(group, demands)
             if done:
                 complete.append(atom)
                 continue
             for action in group:  # not one atom: let it grow from one action after the other
-                atom, done = self.try_atom([action], asks)
+                atom, done = self.try_atom([action], demands)
                 if not done:
                     partial.append(atom)
-                elif not any(self.join(other, atom) for other in complete if other.askers[0] in group):
+                elif not any(self.join(other, atom) for other in complete if other.actions[0] in group):
                     complete.append(atom)
-        left = [asker for atom in partial for asker in atom.askers]
-        for group in self.groups({a: asks[a] for a in left}, signs, 0):
+        left = [action for atom in partial for action in atom.actions]
+        for group in self.groups({a: demands[a] for a in left}, signs, 0):
             if len(group) > 1:
-                atom, done = self.try_atom(group, asks)
+                atom, done = self.try_atom(group, demands)
                 if done:
                     complete.append(atom)
         return complete or [atom for atom in partial if self.helps(atom)]
@@ -83,16 +83,16 @@ class AtomSearch:
     def helps(self, atom: Candidate) -> bool:
         """A partial atom is of use if it forbids no success and explains some refusal."""
         fit = self.fitter.at(atom.demands, atom.start, atom.effect)
-        refusals = int(atom.demands.wanted.sum())
+        refusals = int(atom.demands.must_be_false.sum())
         return fit.errors < (refusals // 2 if self.fitter.noise else min(self.settings.success_weight, refusals))
 
     def groups(
-        self, asks: dict[int, Demands], signs: dict[int, UInt8[np.ndarray, " rows"]], least: int
+        self, demands: dict[int, Demands], signs: dict[int, UInt8[np.ndarray, " rows"]], least: int
     ) -> list[list[int]]:
         """Actions whose signs are alike by at least `least`, each put to the group that it is most alike."""
         found: list[tuple[list[int], UInt8[np.ndarray, " rows"], int]] = []
-        for action in sorted(asks, key=lambda a: -len(asks[a].occurrence)):
-            start = self.starts(asks[action])[0]
+        for action in sorted(demands, key=lambda a: -len(demands[a].occurrence)):
+            start = self.starts(demands[action])[0]
             best, best_score = None, least - 1
             for i, (_, sign, other_start) in enumerate(found):
                 score = likeness(sign, signs[action])
@@ -106,30 +106,30 @@ class AtomSearch:
                 sign[sign == NONE] = signs[action][sign == NONE]
         return [members for members, _, _ in found]
 
-    def try_atom(self, group: list[int], asks: dict[int, Demands]) -> tuple[Candidate, bool]:
-        """The best atom for a group of actions, and whether it explains all that they ask."""
-        demands = join_demands([asks[action] for action in group])
+    def try_atom(self, group: list[int], demands: dict[int, Demands]) -> tuple[Candidate, bool]:
+        """The best atom for a group of actions, and whether it meets all their demands."""
+        joint = join_demands([demands[action] for action in group])
         best: Fit | None = None
         best_start = self.aligned
-        for start in self.starts(demands):
+        for start in self.starts(joint):
             guesses = guesses_of(self.guess, start) if start < self.aligned else self.private.get(group[0], [])
-            fit = self.fitter.best(demands, start, guesses, simple=False)
+            fit = self.fitter.best(joint, start, guesses, simple=False)
             if best is None or fit.errors < best.errors:
                 best, best_start = fit, start
             if fit.done:
                 break
         assert best is not None
-        return Candidate(best.effect, best_start, list(group), demands), best.done
+        return Candidate(best.effect, best_start, list(group), joint), best.done
 
     def starts(self, demands: Demands) -> list[int]:
         """Where an atom may start: as an aligned atom whose effects are not settled yet, or false. Those first that
-        agree with what was asked before anything had been applied.
+        agree with what was demanded before anything had been applied.
         """
         first = self.histories.depth[demands.occurrence] == 0
-        trace, wanted = self.histories.trace[demands.occurrence[first]], demands.wanted[first]
+        trace, must_be_false = self.histories.trace[demands.occurrence[first]], demands.must_be_false[first]
         options = [*np.flatnonzero(~self.known).tolist(), self.aligned]
         false = self.histories.initially_false[trace][:, options].astype(bool)
-        broken = (false != wanted[:, None]).sum(axis=0)
+        broken = (false != must_be_false[:, None]).sum(axis=0)
         order = np.argsort(broken, kind="stable")
         return [options[i] for i in order[: self.settings.starts]]
 
@@ -139,7 +139,7 @@ class AtomSearch:
         """
         shared: list[Candidate] = []
         for start in sorted({atom.start for atom in atoms if atom.start < self.aligned}):
-            same = sorted((atom for atom in atoms if atom.start == start), key=lambda atom: -len(atom.askers))
+            same = sorted((atom for atom in atoms if atom.start == start), key=lambda atom: -len(atom.actions))
             for atom in same[1:]:  # who cannot join took the name by chance, and is explained in the next round
                 self.join(same[0], atom)
             shared.append(same[0])
@@ -167,7 +167,7 @@ class AtomSearch:
             if not joint.done:
                 return False
             atom.effect = joint.effect
-        atom.askers += other.askers
+        atom.actions += other.actions
         atom.demands = join_demands([atom.demands, other.demands])
         return True
 
@@ -180,11 +180,11 @@ def unite(fitter: Fitter, heads: Heads) -> None:
     look alike.
     """
     histories, layout = fitter.histories, fitter.histories.layout
-    states = deleted_states(histories, heads)
+    states = find_false_heads(histories, heads)
 
     def look_at(head: int) -> tuple[list[int], Places]:
-        asking = [asker for asker in range(layout.actions) if head in heads.pre[asker] and histories.occurs(asker)]
-        return asking, places(histories, demands_on(histories, states, heads, (head,), asking))
+        users = [action for action in range(layout.actions) if head in heads.pre[action] and histories.occurs(action)]
+        return users, places(histories, demands_on(histories, states, heads, (head,), users))
 
     known = {head: look_at(head) for head in range(len(layout.aligned), heads.effects.shape[1])}
     known = {head: about for head, about in known.items() if about[0]}
@@ -196,21 +196,21 @@ def unite(fitter: Fitter, heads: Heads) -> None:
             if (one, other) in tried or heads.start[one] != heads.start[other]:
                 continue
             tried.add((one, other))
-            (asking, (true, false)), (also_asking, (also_true, also_false)) = known[one], known[other]
+            (users, (true, false)), (also_users, (also_true, also_false)) = known[one], known[other]
             if (true & also_false).any() or (false & also_true).any():
                 continue
-            both = sorted({*asking, *also_asking})
+            both = sorted({*users, *also_users})
             joint = demands_on(histories, states, heads, (one, other), both)
             first, second = heads.column(one), heads.column(other)
             guesses = [first, second, np.where(first == second, first, untouched(layout))]
             start = int(heads.start[one])
-            fit = fitter.best(some(joint, fitter.settings.trial_demands), start, guesses, simple=False)
+            fit = fitter.best(sample_demands(joint, fitter.settings.trial_demands), start, guesses, simple=False)
             if fit.done and (fit := fitter.best(joint, start, [fit.effect, *guesses], simple=False)).done:
                 heads.effects[:, one] = fit.effect
                 heads.effects[:, other] = untouched(layout)
-                for asker in both:
-                    heads.pre[asker] = (heads.pre[asker] - {other}) | {one}
-                states = deleted_states(histories, heads)
+                for action in both:
+                    heads.pre[action] = (heads.pre[action] - {other}) | {one}
+                states = find_false_heads(histories, heads)
                 del known[other]
                 known[one] = look_at(one)
                 tried = {pair for pair in tried if one not in pair}
@@ -222,7 +222,7 @@ def places(histories: Histories, demands: Demands) -> Places:
     """The states in which an atom must be true, and those in which it must be false."""
     states = histories.states(demands.occurrence)
     marks = np.zeros((2, len(histories.rows) + len(histories.row_start) - 1), dtype=bool)
-    marks[demands.wanted.astype(np.int64), states] = True
+    marks[demands.must_be_false.astype(np.int64), states] = True
     return np.packbits(marks[0]), np.packbits(marks[1])
 
 

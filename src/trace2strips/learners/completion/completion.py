@@ -16,10 +16,10 @@ from jaxtyping import Bool, Int64
 from trace2strips.learners.completion.atoms import AtomSearch, Candidate, guesses_of, unite
 from trace2strips.learners.completion.effects import Fit, Fitter
 from trace2strips.learners.completion.heads import Guess, Heads, untouched
-from trace2strips.learners.completion.histories import Histories, asked
-from trace2strips.learners.completion.preconditions import choose_preconditions, deleted_states, demands_on, is_deleted
+from trace2strips.learners.completion.histories import Histories, demand
+from trace2strips.learners.completion.preconditions import choose_preconditions, demands_on, false_in, find_false_heads
 from trace2strips.learners.completion.settings import DEFAULTS, CompletionSettings
-from trace2strips.learners.completion.several_atoms import Latch, Latches
+from trace2strips.learners.completion.several_atoms import Part, PartSearch
 from trace2strips.learners.layout import Rows
 from trace2strips.traces import Dataset
 
@@ -35,8 +35,10 @@ class Completion:
         self.tested = np.diff(self.histories.occurrence_start)[layout.actions :] > 0
         self.noise = 0.0  # the share of labels that contradict the rest
         self.over_limit = 0  # atoms that were needed beyond the limit
-        self.by_latches = False  # the new atoms are from `latches`, which the network has no part in
-        self.latched: dict[tuple[int | None, bytes], tuple[Heads, int, int]] = {}  # what `with_latches` has found
+        self.several_at_once = False  # the new atoms are from `several_atoms`, which takes no guess
+        self.found_several: dict[
+            tuple[int | None, bytes], tuple[Heads, int, int]
+        ] = {}  # what `with_several_atoms` has found
 
     def run(self, guess: Guess | None = None, limit: int | None = None) -> Heads:
         """Heads that explain the labels, at most `limit` of them. A guess may help the search."""
@@ -48,13 +50,13 @@ class Completion:
         self.fit_tested(told, guess)
         told.effects[:, ~self.tested] = untouched(layout)[:, None]
         heads, left = self.with_single_atoms(told, guess, limit)
-        self.by_latches = False
+        self.several_at_once = False
         actions_end = self.histories.occurrence_start[layout.actions]  # behind it stand final values
         few = self.settings.open_refusals * self.histories.refused[:actions_end].sum()
         if left > few and not self.noise and not self.over_limit:
-            several, also_left, excess = self.with_latches(told, limit)
+            several, also_left, excess = self.with_several_atoms(told, limit)
             if also_left < left:
-                heads, self.by_latches, self.over_limit = several, True, excess
+                heads, self.several_at_once, self.over_limit = several, True, excess
         if not self.noise and (self.histories.begun[layout.actions :] >= self.settings.state_traces).all():
             unite(self.fitter, heads)  # with few traces from a state, two atoms may look like one by chance
         for _ in range(4):  # what one step drops may let the other drop more
@@ -78,12 +80,12 @@ class Completion:
         wrong = total = 0
         fits: list[tuple[int, Fit]] = []
         for head in np.flatnonzero(self.tested).tolist():
-            demands = asked(*self.histories.by_label(self.layout.actions + head))
+            demands = demand(*self.histories.by_label(self.layout.actions + head))
             fit = self.fitter.best(demands, head, guesses_of(guess, head))
             if fit.errors:
                 fit = Fit(self.histories, demands, head, fit.effect, settings=self.settings, even=True)
                 fit.descend()
-            wrong, total = wrong + fit.errors, total + len(demands.wanted)
+            wrong, total = wrong + fit.errors, total + len(demands.must_be_false)
             fits.append((head, fit))
         # one head with errors is a search that got stuck; noise is everywhere
         everywhere = sum(fit.errors > 0 for _, fit in fits) > len(fits) / 2
@@ -112,9 +114,7 @@ class Completion:
                 break
         return heads, count_all(self.choose_preconditions(heads))
 
-    def add(
-        self, heads: Heads, known: Bool[np.ndarray, " aligned"], atom: Candidate | Latch, limit: int | None
-    ) -> None:
+    def add(self, heads: Heads, known: Bool[np.ndarray, " aligned"], atom: Candidate | Part, limit: int | None) -> None:
         """Take an atom in: under the name it starts as, or as a new head if there may be one more."""
         if atom.start < self.aligned:
             heads.effects[:, atom.start] = atom.effect
@@ -124,15 +124,15 @@ class Completion:
         else:
             self.over_limit += 1
 
-    def with_latches(self, told: Heads, limit: int | None) -> tuple[Heads, int, int]:
+    def with_several_atoms(self, told: Heads, limit: int | None) -> tuple[Heads, int, int]:
         """For actions that need several atoms of which none is told: heads, how many refusals they leave open, and how
         many atoms were needed beyond the limit.
 
         Rows that delete are looked for among the actions first, which many traces tell of; then among named states.
         """
         key = (limit, told.effects.tobytes())
-        if key in self.latched:
-            heads, left, excess = self.latched[key]
+        if key in self.found_several:
+            heads, left, excess = self.found_several[key]
             return heads.copy(), left, excess
         heads, known = told.copy(), self.tested.copy()
         worked = {action: self.histories.by_label(action)[0] for action in range(self.layout.actions)}
@@ -140,52 +140,52 @@ class Completion:
             unexplained = self.choose_preconditions(heads)
             if not unexplained:
                 break
-            search = Latches(self.histories, worked, unexplained, self.settings)
+            search = PartSearch(self.histories, worked, unexplained, self.settings)
             found = search.find([self.aligned, *np.flatnonzero(~known).tolist()], states=number > 0)
             if not found and number:
                 break
-            for latch in found:
-                self.add(heads, known, latch, None)
+            for atom in found:
+                self.add(heads, known, atom, None)
         self.choose_preconditions(heads)
         self.simplify(heads)
         left = count_all(self.choose_preconditions(heads))
-        if excess := heads.drop_unasked(self.aligned, limit):
+        if excess := heads.drop_unused(self.aligned, limit):
             left = count_all(self.choose_preconditions(heads))
-        self.latched[key] = heads.copy(), left, excess
+        self.found_several[key] = heads.copy(), left, excess
         return heads, left, excess
 
     def simplify(self, heads: Heads, improve: bool = True) -> None:
         """Drop what no label needs: effects, head by head, each against the current others."""
         for head in range(heads.effects.shape[1]):
-            askers = [asker for asker, pre in enumerate(heads.pre) if head in pre and self.histories.occurs(asker)]
-            if not askers:
+            users = [user for user, pre in enumerate(heads.pre) if head in pre and self.histories.occurs(user)]
+            if not users:
                 heads.effects[:, head] = untouched(self.layout)
                 continue
-            states = deleted_states(self.histories, heads)
-            demands = demands_on(self.histories, states, heads, (head,), askers)
+            states = find_false_heads(self.histories, heads)
+            demands = demands_on(self.histories, states, heads, (head,), users)
             start, column = int(heads.start[head]), heads.column(head)
             noise = self.noise if improve else 0.0
             fit = Fit(self.histories, demands, start, column, noise, self.settings, even=not improve)
             if improve:
                 fit.descend()
-                if not self.noise and fit.forbids_success():  # for many refusals: but then nobody could ask the head
+                if not self.noise and fit.forbids_success():  # for many refusals: but then it is a precondition of none
                     fit = Fit(self.histories, demands, start, column, settings=self.settings)
             fit.simplify()
             heads.effects[:, head] = fit.effect
 
     def prune(self, heads: Heads) -> Heads:
         """For a model that is not completed: drop preconditions, then effects, while no training error is added."""
-        states = deleted_states(self.histories, heads)
+        states = find_false_heads(self.histories, heads)
         for action in range(self.layout.actions):
             occurrences = self.histories.occurrences(action)
             refused, index = self.histories.refused[occurrences], self.histories.states(occurrences)
-            deleted = {head: is_deleted(states, index, head) for head in sorted(heads.pre[action])}
+            false = {head: false_in(states, index, head) for head in sorted(heads.pre[action])}
 
-            def errors(pre: set[int], deleted: dict[int, np.ndarray] = deleted, refused: np.ndarray = refused) -> int:
-                says = np.logical_or.reduce([np.zeros(len(refused), dtype=bool), *(deleted[h] for h in pre)])
+            def errors(pre: set[int], false: dict[int, np.ndarray] = false, refused: np.ndarray = refused) -> int:
+                says = np.logical_or.reduce([np.zeros(len(refused), dtype=bool), *(false[h] for h in pre)])
                 return int((says != refused).sum())
 
-            for head in deleted:
+            for head in false:
                 fewer = heads.pre[action] - {head}
                 if errors(fewer) <= errors(heads.pre[action]):
                     heads.pre[action] = fewer

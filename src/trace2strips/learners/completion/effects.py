@@ -1,4 +1,4 @@
-"""The effects of one head, from what the labels ask of it.
+"""The effects of one head, from what the labels demand of it.
 
 A head's state is what the last action that affects it says. One walk back through the history of each position that
 constrains the head counts, for every action at once, how the number of errors changes if the action came to add, delete
@@ -8,6 +8,7 @@ that no label needs, and `Fitter.best` begins at several places, the simplest fi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 
@@ -17,7 +18,7 @@ from jaxtyping import Int64, UInt8
 
 from trace2strips.compilation import compiled
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE
-from trace2strips.learners.completion.histories import Demands, Histories, evidence, is_false, pure
+from trace2strips.learners.completion.histories import Demands, Histories, evidence, is_false, signs_of
 from trace2strips.learners.completion.settings import DEFAULTS, CompletionSettings
 
 CHUNKS = 4  # parts of the demands, each counted by itself: sums do not depend on the number of cores
@@ -25,8 +26,9 @@ CHUNKS = 4  # parts of the demands, each counted by itself: sums do not depend o
 
 @compiled(parallel=True)
 def count_changes(  # type: ignore[no-untyped-def]
-    rows, row_start, initially_false, trace, depth, occurrence, wanted, effect, forbids, errors, change, decides
-):
+    rows, row_start, initially_false, trace, depth, occurrence, must_be_false, effect, success_weight,
+    errors, change, decides,
+):  # fmt: skip
     """errors: demands that the head breaks. change[c, r, e]: by how much that grows if row r came to have effect e.
     decides[c, r]: how many demands row r decides.
     """
@@ -39,7 +41,7 @@ def count_changes(  # type: ignore[no-untyped-def]
             o = occurrence[i]
             t = trace[o]
             begin = row_start[t]
-            want = wanted[i]
+            false = must_be_false[i]
             at = begin + depth[o] - 1
             while at >= begin and effect[rows[at]] == 0:
                 at -= 1
@@ -49,15 +51,15 @@ def count_changes(  # type: ignore[no-untyped-def]
                 now = effect[decider] == 2
             else:
                 now = initially_false[t] == 1
-            weight = np.int64(1) if want else np.int64(forbids)
-            wrong = weight * np.int64(now != want)
+            weight = np.int64(1) if false else np.int64(success_weight)
+            wrong = weight * np.int64(now != false)
             errors[chunk] += wrong
             for j in range(at + 1, begin + depth[o]):  # rows that leave the head alone, after the decider
                 r = rows[j]
                 if seen[r] != i:
                     seen[r] = i
-                    change[chunk, r, 1] += weight * np.int64(want) - wrong
-                    change[chunk, r, 2] += weight * np.int64(not want) - wrong
+                    change[chunk, r, 1] += weight * np.int64(false) - wrong
+                    change[chunk, r, 2] += weight * np.int64(not false) - wrong
             if decider >= 0:
                 decides[chunk, decider] += 1
                 other = 3 - effect[decider]
@@ -66,7 +68,7 @@ def count_changes(  # type: ignore[no-untyped-def]
                 while at >= begin and (effect[rows[at]] == 0 or rows[at] == decider):
                     at -= 1
                 before = effect[rows[at]] == 2 if at >= begin else initially_false[t] == 1
-                change[chunk, decider, 0] += weight * np.int64(before != want) - wrong
+                change[chunk, decider, 0] += weight * np.int64(before != false) - wrong
 
 
 class Fit:
@@ -103,10 +105,10 @@ class Fit:
         change = np.zeros((CHUNKS, len(self.effect), 3), dtype=np.int64)
         decides = np.zeros((CHUNKS, len(self.effect)), dtype=np.int64)
         h, d = self.histories, self.demands
-        forbids = 1 if self.noise or self.even else self.settings.success_weight
+        success_weight = 1 if self.noise or self.even else self.settings.success_weight
         count_changes(
-            h.rows, h.row_start, self.initially_false, h.trace, h.depth, d.occurrence, d.wanted, self.effect,
-            forbids, errors, change, decides,
+            h.rows, h.row_start, self.initially_false, h.trace, h.depth, d.occurrence, d.must_be_false, self.effect,
+            success_weight, errors, change, decides,
         )  # fmt: skip
         self.errors = int(errors.sum())
         self.change = change.sum(axis=0)
@@ -117,14 +119,14 @@ class Fit:
     @property
     def done(self) -> bool:
         """No error but what noisy labels explain: none at all where there is no noise."""
-        expected = self.noise * len(self.demands.wanted)
+        expected = self.noise * len(self.demands.must_be_false)
         return self.errors <= self.settings.noise_errors * expected + self.settings.deviations * sqrt(expected)
 
     def forbids_success(self) -> bool:
-        """Whether the head is deleted somewhere it must be true."""
+        """Whether the head is false somewhere it must be true."""
         if self.errors < self.settings.success_weight:
             return False
-        right = self.demands.occurrence[~self.demands.wanted]
+        right = self.demands.occurrence[~self.demands.must_be_false]
         return bool(is_false(self.histories, right, self.effect, self.start).any())
 
     def descend(self, rounds: int = 40) -> int:
@@ -182,8 +184,8 @@ class Fit:
         return self.errors
 
 
-def sparse(histories: Histories, demands: Demands, success_weight: int) -> UInt8[np.ndarray, " rows"]:
-    """The simplest guess: no action affects the head; a named initial state says what is asked more often in it."""
+def guess_simplest(histories: Histories, demands: Demands, success_weight: int) -> UInt8[np.ndarray, " rows"]:
+    """The simplest guess: no action affects the head; a named initial state says what is demanded more often in it."""
     layout = histories.layout
     effect = np.full(layout.rows, NONE, dtype=np.uint8)
     if layout.rows > layout.actions:
@@ -192,16 +194,16 @@ def sparse(histories: Histories, demands: Demands, success_weight: int) -> UInt8
         first = np.where(
             begin < histories.row_start[trace + 1], histories.rows[np.minimum(begin, len(histories.rows) - 1)], 0
         )
-        deleted = np.bincount(first[demands.wanted], minlength=layout.rows)
-        true = success_weight * np.bincount(first[~demands.wanted], minlength=layout.rows)
-        effect[layout.actions :] = np.where(true >= deleted, ADD, DELETE)[layout.actions :]
+        false = np.bincount(first[demands.must_be_false], minlength=layout.rows)
+        true = success_weight * np.bincount(first[~demands.must_be_false], minlength=layout.rows)
+        effect[layout.actions :] = np.where(true >= false, ADD, DELETE)[layout.actions :]
     return effect
 
 
-def purity(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
-    """The guess that what always followed was caused; a named initial state says what is asked more often."""
+def guess_by_followers(histories: Histories, demands: Demands) -> UInt8[np.ndarray, " rows"]:
+    """The guess that what always followed was caused; a named initial state says what is demanded more often."""
     counts = evidence(histories, demands)
-    effect = pure(counts)
+    effect = signs_of(counts)
     states = histories.layout.actions
     effect[states:] = np.where(counts[states:, 0] > counts[states:, 1], ADD, DELETE)
     return effect
@@ -220,15 +222,9 @@ class Fitter:
         return Fit(self.histories, demands, start, effect, self.noise, self.settings)
 
     def best(self, demands: Demands, start: int, guesses: list[UInt8[np.ndarray, " rows"]], simple: bool = True) -> Fit:
-        """The best of several beginnings: `sparse`, the guesses in order, `purity`; the first that is done is taken."""
+        """The best of several beginnings; the first that is done is taken."""
         best: Fit | None = None
-        for beginning in ("sparse", *range(len(guesses)), "purity"):
-            if isinstance(beginning, int):
-                effect = guesses[beginning]
-            elif beginning == "sparse":
-                effect = sparse(self.histories, demands, self.settings.success_weight)
-            else:
-                effect = purity(self.histories, demands)
+        for effect in self.beginnings(demands, guesses):
             fit = self.at(demands, start, effect)
             fit.descend()
             if best is None or fit.errors < best.errors:
@@ -239,3 +235,11 @@ class Fitter:
         if simple:
             best.simplify()
         return best
+
+    def beginnings(
+        self, demands: Demands, guesses: list[UInt8[np.ndarray, " rows"]]
+    ) -> Iterator[UInt8[np.ndarray, " rows"]]:
+        """The simplest first."""
+        yield guess_simplest(self.histories, demands, self.settings.success_weight)
+        yield from guesses
+        yield guess_by_followers(self.histories, demands)
