@@ -81,7 +81,9 @@ class AtomSearch:
         return complete or [atom for atom in partial if self.helps(atom)]
 
     def helps(self, atom: Candidate) -> bool:
-        """A partial atom is of use if it forbids no success and explains some refusal."""
+        """A partial atom is of use if it explains some refusal, forbids no success and leaves fewer refusals open than
+        one success weighs; with noise, if its errors are fewer than half of the refusals.
+        """
         fit = self.fitter.at(atom.demands, atom.start, atom.effect)
         refusals = int(atom.demands.must_be_false.sum())
         return fit.errors < (refusals // 2 if self.fitter.noise else min(self.settings.success_weight, refusals))
