@@ -1,21 +1,25 @@
 """Completion: the counts are exact, preconditions are closed, atoms are invented and shared, models become minimal."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace2strips.learners.completion.completion import Completion, Fit, cover, deleted_states, is_deleted
+from trace2strips.learners.completion.completion import Completion
+from trace2strips.learners.completion.effects import Fit
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, world_model
-from trace2strips.learners.completion.histories import Demands, Histories, asked
-from trace2strips.learners.learning import learn
+from trace2strips.learners.completion.histories import Demands, Histories, demand
+from trace2strips.learners.completion.preconditions import cover, false_in, find_false_heads
+from trace2strips.learners.completion.settings import CompletionSettings
+from trace2strips.learners.layout import Rows
 from trace2strips.learners.transformer.extraction import extract, guess_of
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta, model_of, theta_of
 from trace2strips.model.strips import StripsModel
 from trace2strips.model.vocabulary import Vocabulary
-from trace2strips.model.world import count_parts
+from trace2strips.model.world import WorldModel, count_parts
 from trace2strips.traces import Dataset, Trace
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.worlds import get_domain
@@ -27,18 +31,20 @@ def random_theta(layout: Layout, seed: int) -> Theta:
     return Theta(*(rng.random((layout.rows, layout.heads)).astype(np.float32) for _ in range(3)))
 
 
-def slow_errors(histories: Histories, demands: Demands, start: int, effect: np.ndarray, forbids: int = 10) -> int:
+def slow_errors(
+    histories: Histories, demands: Demands, start: int, effect: np.ndarray, success_weight: int = 10
+) -> int:
     """What `count_changes` counts, one demand after the other, walking forwards."""
     total = 0
-    for occurrence, wanted in zip(demands.occurrence, demands.wanted, strict=True):
+    for occurrence, must_be_false in zip(demands.occurrence, demands.must_be_false, strict=True):
         trace = histories.trace[occurrence]
-        deleted = bool(histories.initially_false[trace, start])
+        false = bool(histories.initially_false[trace, start])
         begin = histories.row_start[trace]
         for row in histories.rows[begin : begin + histories.depth[occurrence]]:
             if effect[row] != NONE:
-                deleted = bool(effect[row] == DELETE)
-        if deleted != wanted:
-            total += 1 if wanted else forbids
+                false = bool(effect[row] == DELETE)
+        if false != must_be_false:
+            total += 1 if must_be_false else success_weight
     return total
 
 
@@ -53,7 +59,7 @@ def test_counted_changes_are_what_a_change_brings(seed: int, init: str) -> None:
     effect[layout.actions :] = rng.integers(1, 3, size=layout.rows - layout.actions)
     worked = histories.occurrences(0)[~histories.refused[histories.occurrences(0)]]
     failed = histories.occurrences(1)[histories.refused[histories.occurrences(1)]]
-    demands = asked(worked, failed)
+    demands = demand(worked, failed)
     start = int(rng.integers(len(layout.aligned) + 1))
     fit = Fit(histories, demands, start, effect)
     assert fit.errors == slow_errors(histories, demands, start, effect)
@@ -69,13 +75,13 @@ def test_counted_changes_are_what_a_change_brings(seed: int, init: str) -> None:
 @settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_states_are_those_of_the_model(seed: int) -> None:
-    """Bit sets of deleted heads against a walk with the STRIPS model of the same parameters."""
+    """Bit sets of false heads against a walk with the STRIPS model of the same parameters."""
     dataset = sample(get_domain("blocksworld:2"), SampleSettings(8, 8, seed=seed % 1000))
     layout = Layout(dataset.vocabulary, np.array([0, SHARED]))
     theta = random_theta(layout, seed)
     histories = Histories.of(dataset, layout)
     heads = Heads(guess_of(theta, layout).effects, np.minimum(np.arange(layout.heads), len(layout.aligned)))
-    states = deleted_states(histories, heads)
+    states = find_false_heads(histories, heads)
     model = model_of(theta, layout)
     for trace in range(len(dataset)):
         state = frozenset(model.atoms)
@@ -85,8 +91,8 @@ def test_states_are_those_of_the_model(seed: int) -> None:
         for name, refused in zip(names, dataset.inapplicable[where], strict=True):
             action = model.action(name)
             if name in dataset.vocabulary.actions:
-                deleted = {model.atoms[h] for h in range(layout.heads) if is_deleted(states, np.array([number]), h)[0]}
-                assert deleted == set(model.atoms) - state
+                false = {model.atoms[h] for h in range(layout.heads) if false_in(states, np.array([number]), h)[0]}
+                assert false == set(model.atoms) - state
                 number += not refused
             if not refused:
                 state = action.progress(state)
@@ -100,13 +106,13 @@ def test_preconditions_are_closed_form() -> None:
     hidden = StripsModel(layout.aligned, tuple(domain.model.action(a) for a in dataset.vocabulary.actions))
     histories = Histories.of(dataset, layout)
     heads = Heads(guess_of(theta_of(hidden, layout), layout).effects, np.arange(layout.heads))
-    states = deleted_states(histories, heads)
+    states = find_false_heads(histories, heads)
     for number, action in enumerate(hidden.actions):
         found = cover(histories, states, number, np.arange(layout.heads))
         assert len(found.unexplained) == 0
         assert len(found.pre) <= len(action.pre)
         mine = histories.occurrences(number)
-        says = np.logical_or.reduce([is_deleted(states, histories.states(mine), head) for head in found.pre])
+        says = np.logical_or.reduce([false_in(states, histories.states(mine), head) for head in found.pre])
         assert (says == histories.refused[mine]).all()
 
 
@@ -201,25 +207,34 @@ def test_equal_spare_heads_are_merged() -> None:
     assert world.model.action("make").add == {atom}
 
 
-def test_atoms_that_can_be_one_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def complete(traces: Dataset | list[Trace], **changed: Any) -> tuple[WorldModel, Dataset]:
+    """The world that completion alone learns, under the defaults but for what is changed."""
+    dataset = (traces if isinstance(traces, Dataset) else Dataset.of(traces)).with_start()
+    layout = Rows(dataset.vocabulary)
+    return world_model(Completion(dataset, layout, CompletionSettings(**changed)).run(), layout), dataset
+
+
+def test_atoms_that_can_be_one_become_one() -> None:
     """From twelve cells that are free in some mazes and not in others; two of them had an atom for each side before."""
-    monkeypatch.setattr("trace2strips.learners.completion.completion.ENOUGH", 1)
-    learned = learn(sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20")))
-    assert learned.figures.train_errors == 0
-    assert len(learned.world.invented) == 12
+    traces = sample(get_domain("maze-5x5"), SampleSettings(3000, 50, init="states:20"))
+    world, dataset = complete(traces, state_traces=1)
+    assert wrong_traces(world.over_tokens(), dataset).sum() == 0
+    assert len(world.invented) == 12
+    apart, _ = complete(traces)  # 150 traces from a state are too few: what looks like one may be two
+    assert len(apart.invented) > 12
 
 
-def test_what_nothing_is_known_of_is_false(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nothing_is_known_of_is_false() -> None:
     """No trace from `b` says whether the door can be opened there."""
     traces = [
         Trace(("open",), (True,), state="a"),
         Trace(("wait",), (True,), state="b"),
         Trace(("open",), (False,), state="c"),
     ]
-    monkeypatch.setattr("trace2strips.learners.completion.completion.ENOUGH", 1)
-    world = learn(traces).world
-    (atom,) = world.model.action("open").pre
-    assert [atom in world.states[name] for name in "abc"] == [True, False, False]
+    for enough, expected in ((1, [True, False, False]), (2, [True, True, False])):  # else what is simplest
+        world, _ = complete(traces, state_traces=enough)
+        (atom,) = world.model.action("open").pre
+        assert [atom in world.states[name] for name in "abc"] == expected
 
 
 def test_effects_code() -> None:

@@ -1,7 +1,14 @@
 """Heads: the binary model while completion works on it, what may be guessed of it before, and the world it becomes.
 
-A head is an atom in the making. The first ones are *aligned*: a setup action names their atom. Rows are what can change
-a head: one for each action, then one for each named initial state.
+The words of this folder:
+
+* A *head* is an atom in the making. The first ones are *aligned*: a setup action names their atom.
+* A *row* of the effects table says what one action, or one named initial state, does to each head: the actions come
+  first, then the states. The row of a named state adds or deletes every head.
+* A *user* of a head is an action that has it as a precondition. The final test `test-p` counts as an action too: its
+  one precondition is p.
+* An action *works* or is *refused*. A refusal is *explained* by a precondition that is false there, and *open* as long
+  as there is none; a head *forbids* a success if it is false there.
 """
 
 from __future__ import annotations
@@ -16,7 +23,7 @@ from trace2strips.learners.layout import Rows
 from trace2strips.model.strips import StripsAction, StripsModel
 from trace2strips.model.world import WorldModel
 
-NONE, ADD, DELETE = 0, 1, 2  # what a row does to a head
+NONE, ADD, DELETE = 0, 1, 2  # the entries of the effects table
 
 
 @dataclass(frozen=True)
@@ -30,11 +37,11 @@ class Guess:
 
 @dataclass
 class Heads:
-    """The binary model while it is being completed: what each row does to each head, and who asks which heads."""
+    """The binary model while it is being completed: what each row does to each head, and who needs which heads."""
 
     effects: UInt8[np.ndarray, "rows heads"]
     start: Int64[np.ndarray, " heads"]  # the column of `initially_false` that a head starts with
-    pre: list[set[int]] = field(default_factory=list)  # of each asker
+    pre: list[set[int]] = field(default_factory=list)  # of each action, then of each final test
 
     def column(self, head: int) -> UInt8[np.ndarray, " rows"]:
         return np.ascontiguousarray(self.effects[:, head])
@@ -47,15 +54,15 @@ class Heads:
     def copy(self) -> Heads:
         return Heads(self.effects.copy(), self.start.copy(), [set(pre) for pre in self.pre])
 
-    def drop_unasked(self, aligned: int, limit: int | None = None) -> int:
-        """Invented heads that nobody asks go; beyond a limit also those that few ask. Tells how many these are."""
-        askers = Counter(head for pre in self.pre for head in pre if head >= aligned)
-        most = len(askers) if limit is None else max(0, limit - aligned)
-        kept = [*range(aligned), *sorted(head for head, _ in askers.most_common(most))]
+    def drop_unused(self, aligned: int, limit: int | None = None) -> int:
+        """Invented heads without users go; beyond a limit also those with few. Tells how many these are."""
+        users = Counter(head for pre in self.pre for head in pre if head >= aligned)
+        most = len(users) if limit is None else max(0, limit - aligned)
+        kept = [*range(aligned), *sorted(head for head, _ in users.most_common(most))]
         number = {head: i for i, head in enumerate(kept)}
         self.effects, self.start = self.effects[:, kept], self.start[kept]
         self.pre = [{number[head] for head in pre if head in number} for pre in self.pre]
-        return max(0, len(askers) - most)
+        return max(0, len(users) - most)
 
 
 def untouched(layout: Rows) -> UInt8[np.ndarray, " rows"]:
@@ -66,7 +73,7 @@ def untouched(layout: Rows) -> UInt8[np.ndarray, " rows"]:
 
 
 def world_model(heads: Heads, layout: Rows, name: str = "learned") -> WorldModel:
-    """Names and lists. Aligned heads carry their atom's name, invented ones `p<head>`; heads nobody asks are gone."""
+    """Names and lists. Aligned heads carry their atom's name, invented ones `p<head>`; heads without users are gone."""
     aligned = len(layout.aligned)
     tested = {layout.aligned.index(atom) for atom in layout.vocabulary.test_atoms}
     used = sorted(set().union(tested, *heads.pre[: layout.actions]))

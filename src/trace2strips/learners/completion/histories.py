@@ -1,7 +1,6 @@
-"""The training labels sorted by who asks, and what they ask of one atom. Completion and its latches work on these.
+"""The training labels sorted by action, and what they demand of one atom.
 
 What the labels say is enough to walk through: which rows were applied, and where each action worked or was refused.
-May import up to `networks`.
 """
 
 from __future__ import annotations
@@ -25,17 +24,18 @@ Occurrences = Int64[np.ndarray, " _"]  # of any number: one for each action
 
 @dataclass(frozen=True)
 class Histories:
-    """The training labels, sorted by who asks. Asker a < A is action a; asker A + h is `test-p` of aligned head h.
+    """The training labels, sorted by action. The first A actions are the domain's; action A + h is the final test of
+    aligned head h, which works where the head is true.
 
     The history of trace t is rows[row_start[t]:row_start[t+1]]: the parameter rows that were applied, `init-s` first.
-    Occurrence o of asker a (occurrence_start[a] ≤ o < occurrence_start[a+1]) stands in trace[o] after depth[o] of them.
+    Occurrence o of action a (occurrence_start[a] ≤ o < occurrence_start[a+1]) is in trace[o] after depth[o] of them.
     """
 
     layout: Rows
     rows: Int32[np.ndarray, " applied"]
     row_start: Int64[np.ndarray, " traces_and_one"]
     initially_false: UInt8[np.ndarray, "traces aligned_and_one"]  # the last column is that of every spare head
-    occurrence_start: Int64[np.ndarray, " askers_and_one"]
+    occurrence_start: Int64[np.ndarray, " actions_and_one"]
     trace: Int32[np.ndarray, " occurrences"]
     depth: Int32[np.ndarray, " occurrences"]
     refused: Bool[np.ndarray, " occurrences"]
@@ -43,18 +43,17 @@ class Histories:
     @staticmethod
     def of(dataset: Dataset, layout: Rows) -> Histories:
         aligned = len(layout.aligned)
-        askers = layout.actions + aligned
-        count = np.zeros(askers + 1, dtype=np.int64)
+        count = np.zeros(layout.actions + aligned + 1, dtype=np.int64)
         row_start = np.zeros(len(dataset) + 1, dtype=np.int64)
         tables = (layout.vocabulary.kinds, layout.row, layout.head, layout.actions)
-        count_askers(*tables, dataset.tokens, dataset.inapplicable, dataset.offsets, count[1:], row_start[1:])
+        count_actions(*tables, dataset.tokens, dataset.inapplicable, dataset.offsets, count[1:], row_start[1:])
         np.cumsum(count, out=count)
         np.cumsum(row_start, out=row_start)
         rows = np.empty(row_start[-1], dtype=np.int32)
         initially_false = np.zeros((len(dataset), aligned + 1), dtype=np.uint8)
         trace, depth = (np.empty(count[-1], dtype=np.int32) for _ in range(2))
         refused = np.empty(count[-1], dtype=np.bool_)
-        sort_by_asker(
+        sort_by_action(
             *tables, dataset.tokens, dataset.inapplicable, dataset.offsets, count[:-1].copy(), row_start, rows,
             initially_false, trace, depth, refused,
         )  # fmt: skip
@@ -66,12 +65,17 @@ class Histories:
         first = self.row_start[:-1][np.diff(self.row_start) > 0]
         return np.bincount(self.rows[first], minlength=self.layout.rows)
 
-    @property
-    def askers(self) -> int:
-        return len(self.occurrence_start) - 1
+    def occurrences(self, action: int) -> Int64[np.ndarray, " occurrences"]:
+        return np.arange(self.occurrence_start[action], self.occurrence_start[action + 1])
 
-    def occurrences(self, asker: int) -> Int64[np.ndarray, " occurrences"]:
-        return np.arange(self.occurrence_start[asker], self.occurrence_start[asker + 1])
+    def occurs(self, action: int) -> bool:
+        return bool(self.occurrence_start[action + 1] > self.occurrence_start[action])
+
+    def by_label(self, action: int) -> tuple[Int64[np.ndarray, " w"], Int64[np.ndarray, " r"]]:
+        """Where an action worked, and where it was refused."""
+        mine = self.occurrences(action)
+        refused = self.refused[mine]
+        return mine[~refused], mine[refused]
 
     def states(self, occurrences: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
         """The numbers of the states that occurrences are in: one state before each applied row, one at the end."""
@@ -80,7 +84,7 @@ class Histories:
 
 
 @compiled()
-def count_askers(kinds, row, head, actions, tokens, refused, offsets, count, row_count):  # type: ignore[no-untyped-def]
+def count_actions(kinds, row, head, actions, tokens, refused, offsets, count, row_count):  # type: ignore[no-untyped-def]
     for t in range(len(offsets) - 1):
         for i in range(offsets[t], offsets[t + 1]):
             token = tokens[i]
@@ -94,7 +98,7 @@ def count_askers(kinds, row, head, actions, tokens, refused, offsets, count, row
 
 
 @compiled()
-def sort_by_asker(  # type: ignore[no-untyped-def]
+def sort_by_action(  # type: ignore[no-untyped-def]
     kinds, row, head, actions, tokens, refused, offsets, place, row_start, rows, initially_false, trace, depth, out
 ):
     for t in range(len(offsets) - 1):
@@ -110,9 +114,9 @@ def sort_by_asker(  # type: ignore[no-untyped-def]
                 rows[row_start[t] + applied] = row[token]
                 applied += 1
             else:
-                asker = row[token] if kind == ACTION else actions + head[token]
-                o = place[asker]
-                place[asker] += 1
+                action = row[token] if kind == ACTION else actions + head[token]
+                o = place[action]
+                place[action] += 1
                 trace[o], depth[o], out[o] = t, applied, refused[i]
                 if kind == ACTION and not refused[i]:
                     rows[row_start[t] + applied] = row[token]
@@ -121,21 +125,21 @@ def sort_by_asker(  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class Demands:
-    """What labels ask of one head: at `occurrence[i]` it should be deleted iff `wanted[i]`.
+    """What labels demand of one head: at `occurrence[i]` it must be false if `must_be_false[i]`, else true.
 
-    A success that the head would forbid weighs more than refusals that it leaves unexplained: an action may have other
-    reasons to be refused, but none to work.
+    A success that the head would forbid weighs more than refusals that it leaves open: an action may have other reasons
+    to be refused, but none to work.
     """
 
     occurrence: Int64[np.ndarray, " demands"]
-    wanted: Bool[np.ndarray, " demands"]
+    must_be_false: Bool[np.ndarray, " demands"]
 
 
 def join_demands(parts: list[Demands]) -> Demands:
     none = np.empty(0, dtype=np.int64)
     return Demands(
         np.concatenate([none, *(part.occurrence for part in parts)]),
-        np.concatenate([none.astype(bool), *(part.wanted for part in parts)]),
+        np.concatenate([none.astype(bool), *(part.must_be_false for part in parts)]),
     )
 
 
@@ -144,35 +148,35 @@ def spread(numbers: Int64[np.ndarray, " _"], most: int) -> Int64[np.ndarray, " _
     return numbers[:: max(1, -(-len(numbers) // most))]
 
 
-def some(demands: Demands, most: int) -> Demands:
+def sample_demands(demands: Demands, most: int) -> Demands:
     """At most so many of either kind, evenly spread."""
-    chosen = np.concatenate([spread(np.flatnonzero(demands.wanted == kind), most) for kind in (False, True)])
-    return Demands(demands.occurrence[chosen], demands.wanted[chosen])
+    chosen = np.concatenate([spread(np.flatnonzero(demands.must_be_false == kind), most) for kind in (False, True)])
+    return Demands(demands.occurrence[chosen], demands.must_be_false[chosen])
 
 
-def asked(worked: Int64[np.ndarray, " w"], refused: Int64[np.ndarray, " r"]) -> Demands:
-    """True where it worked, deleted where it was refused."""
+def demand(worked: Int64[np.ndarray, " w"], refused: Int64[np.ndarray, " r"]) -> Demands:
+    """An atom that is true where the action worked and false where it was refused."""
     return Demands(np.concatenate([worked, refused]), np.arange(len(worked) + len(refused)) >= len(worked))
 
 
 def evidence(histories: Histories, demands: Demands) -> Int64[np.ndarray, "rows 2"]:
-    """For each row, how often the head was wanted true and wanted deleted right after it."""
+    """For each row, how often the head must be true right after it, and how often false."""
     trace, depth = histories.trace[demands.occurrence], histories.depth[demands.occurrence]
     has = depth > 0
     last = histories.rows[histories.row_start[trace[has]] + depth[has] - 1]
-    wanted = demands.wanted[has]
+    false = demands.must_be_false[has]
     rows = histories.layout.rows
-    return np.stack([np.bincount(last[~wanted], minlength=rows), np.bincount(last[wanted], minlength=rows)], axis=1)
+    return np.stack([np.bincount(last[~false], minlength=rows), np.bincount(last[false], minlength=rows)], axis=1)
 
 
-def pure(counts: Int64[np.ndarray, "rows 2"]) -> UInt8[np.ndarray, " rows"]:
-    """A row after which the head was always wanted true adds it, always deleted deletes it, else it does neither."""
-    true, deleted = counts[:, 0] > 0, counts[:, 1] > 0
-    return np.where(true & ~deleted, ADD, np.where(deleted & ~true, DELETE, NONE)).astype(np.uint8)
+def signs_of(counts: Int64[np.ndarray, "rows 2"]) -> UInt8[np.ndarray, " rows"]:
+    """What `evidence` points to: a row after which the head must always be true adds it, always false deletes it."""
+    true, false = counts[:, 0] > 0, counts[:, 1] > 0
+    return np.where(true & ~false, ADD, np.where(false & ~true, DELETE, NONE)).astype(np.uint8)
 
 
 def likeness(one: UInt8[np.ndarray, " rows"], other: UInt8[np.ndarray, " rows"]) -> int:
-    """Rows with the same effect, less ten times those with opposite ones."""
+    """Rows with the same effect, less ten times those with opposite ones: one contradiction outweighs chance."""
     both = (one != NONE) & (other != NONE)
     return int((both & (one == other)).sum() - 10 * (both & (one != other)).sum())
 
@@ -201,7 +205,7 @@ def deciders(
 def is_false(
     histories: Histories, occurrences: Occurrences, effect: UInt8[np.ndarray, " rows"], start: int = UNSTARTED
 ) -> Bool[np.ndarray, " _"]:
-    """Where an atom with these effects is deleted. It starts as column `start` of `initially_false`, or true."""
+    """Where an atom with these effects is false. It starts as column `start` of `initially_false`, or true."""
     by = deciders(histories, occurrences, effect)
     false = (by >= 0) & (effect[by] == DELETE)
     if start != UNSTARTED:

@@ -1,17 +1,15 @@
-"""Latches: atoms for actions that need several of which none is named.
+"""Several new atoms at once, for actions that need more than one atom of which none is named.
 
 Where a refusal can have several reasons, no single new atom explains all refusals of an action, so there is nothing to
-fit. But parts of atoms can be read off the labels. Say that an action never works right after row d. Then d may delete
-one of its preconditions, and between d and the next time that the action works something must add it again: the adders
-are a small set of rows of which one stands in every such window (`hitting_set`; short windows say most). That makes
-a piece of an atom, `d` deletes, they add, which never forbids what worked.
+fit. But *parts* of atoms can be read off the labels. Say that an action never works right after row d. Then d may
+delete one of its preconditions, and between d and the next time that the action works something must add it again: the
+adders are a small set of rows of which one stands in every such window (`hitting_set`; short windows say most). That
+makes a part of an atom, `d` deletes, they add, which never forbids what worked.
 
-Pieces are put together while nothing is lost: the whole still forbids nothing that worked, and every refusal that the
-parts explained is still explained, by the whole or by another latch of that action. Those alike come first, across
+Parts are put together while nothing is lost: the whole still forbids nothing that worked, and every refusal that they
+explained is still explained, by the whole or by another part that the action needs. Those alike come first, across
 actions too, so that what is rare in one action is learned from another. Of what comes out, few are chosen that explain
 the refusals of all actions (`choose`); completion then settles their effects like those of any other atom.
-
-May import up to `histories`.
 """
 
 from __future__ import annotations
@@ -28,25 +26,23 @@ from trace2strips.learners.completion.histories import (
     UNSTARTED,
     Histories,
     Occurrences,
-    asked,
     deciders,
+    demand,
     evidence,
     is_false,
     likeness,
     spread,
 )
+from trace2strips.learners.completion.settings import DEFAULTS, CompletionSettings
 
-SAMPLE = 1_000  # refusals of an action that are looked at; of what worked, all
-FEWER = 300  # of either kind, where every latch is tried with every action
-WINDOWS = 300  # windows that decide who is the next adder
-TRIES = 5  # latches that another is tried with, the most alike first
-
-Scores = Float64[np.ndarray, " latches"]
+Scores = Float64[np.ndarray, " parts"]
 
 
 @dataclass
-class Latch:
-    """An atom: what rows do to it, how it starts, and for each action that may need it the refusals it explains."""
+class Part:
+    """A part of an atom, in the end a whole one: what rows do to it, how it starts, and for each action that may need
+    it the refusals it explains.
+    """
 
     effect: UInt8[np.ndarray, " rows"]
     users: dict[int, Bool[np.ndarray, " _"]]
@@ -99,7 +95,7 @@ def fill_windows(rows, row_start, trace, depth, occurrence, forbids, after, size
 
 @compiled()
 def fill_undecided(rows, row_start, trace, depth, occurrence, effect, size, content):  # type: ignore[no-untyped-def]
-    """The different rows between the last one that affects the latch and an occurrence, as bits."""
+    """The different rows between the last one that affects the part and an occurrence, as bits."""
     for i in range(len(occurrence)):
         o = occurrence[i]
         begin = row_start[trace[o]]
@@ -142,35 +138,40 @@ def hitting_set(size, content, most, chosen):  # type: ignore[no-untyped-def]
                 missed[i] = False
 
 
-class Latches:
+class PartSearch:
     """The search on one set of refusals: `worked` and `refused` tell for each action where it worked, and where it was
     refused for a reason that is still unknown.
     """
 
     def __init__(
-        self, histories: Histories, worked: Mapping[int, Occurrences], refused: Mapping[int, Occurrences]
+        self,
+        histories: Histories,
+        worked: Mapping[int, Occurrences],
+        refused: Mapping[int, Occurrences],
+        settings: CompletionSettings = DEFAULTS,
     ) -> None:
+        self.settings = settings
         self.histories = histories
         self.worked = worked
         self.refused = refused
-        self.looked_at = {action: spread(refusals, SAMPLE) for action, refusals in refused.items()}
-        # by how many latches each of these refusals is explained
+        self.looked_at = {action: spread(refusals, settings.sampled_refusals) for action, refusals in refused.items()}
+        # by how many parts each of these refusals is explained
         self.reasons = {action: np.zeros(len(some), dtype=np.int64) for action, some in self.looked_at.items()}
 
-    def find(self, starts: list[int], states: bool) -> list[Latch]:
+    def find(self, starts: list[int], states: bool) -> list[Part]:
         """Atoms that explain what they can. `starts`: columns of `initially_false` that an atom may start as, where
         traces begin with atoms. `states`: a named initial state may be what deletes.
         """
-        found = [latch for action in self.refused for latch in self.pieces(action, states)]
+        found = [part for action in self.refused for part in self.read_parts(action, states)]
         found = self.gather(found, self.same_effects)
-        if self.told_by_atoms:  # parts of an atom have no start
+        if self.told_by_atoms:  # two parts of one atom may delete in different ways, but the same actions need them
             found = self.gather(self.needed(found), self.same_users)
         return self.choose(self.begin(found, starts))
 
-    def pieces(self, action: int, states: bool) -> list[Latch]:
-        """What the refusals of one action say: one latch for each row that forbids it, alike ones put together."""
+    def read_parts(self, action: int, states: bool) -> list[Part]:
+        """What the refusals of one action say: one part for each row that forbids it, alike ones put together."""
         h, worked, rows = self.histories, self.worked[action], self.histories.layout.rows
-        counts = evidence(h, asked(worked, self.refused[action]))
+        counts = evidence(h, demand(worked, self.refused[action]))
         forbids = (counts[:, 0] == 0) & (counts[:, 1] > 0)
         if not states:
             forbids[h.layout.actions :] = False
@@ -182,25 +183,25 @@ class Latches:
         order = np.lexsort((size, after))
         size, content = size[order], content[order]
         bounds = np.searchsorted(after[order], np.arange(rows + 1))
-        found: list[Latch] = []
+        found: list[Part] = []
         for row in np.flatnonzero(forbids).tolist():
             mine = slice(bounds[row], bounds[row + 1])
             adds = np.zeros(rows, dtype=bool)
-            hitting_set(size[mine], content[mine], WINDOWS, adds)
+            hitting_set(size[mine], content[mine], self.settings.windows, adds)
             effect = np.where(adds, ADD, NONE).astype(np.uint8)
             effect[row] = DELETE
             explained = is_false(h, self.looked_at[action], effect)
             if explained.any():
-                found.append(Latch(effect, {action: explained}))
+                found.append(Part(effect, {action: explained}))
                 self.enter(found[-1])
         return self.gather(found, self.same_effects, others=False)
 
-    def enter(self, latch: Latch, by: int = 1) -> None:
-        """Count a latch among the reasons, or take it out again."""
-        for action, explained in latch.users.items():
+    def enter(self, part: Part, by: int = 1) -> None:
+        """Count a part among the reasons, or take it out again."""
+        for action, explained in part.users.items():
             self.reasons[action] += by * explained
 
-    def put_together(self, one: Latch, other: Latch, others: bool = True) -> Latch | None:
+    def put_together(self, one: Part, other: Part, others: bool = True) -> Part | None:
         """`together`, and the reasons are counted anew."""
         both = self.together(one, other, others)
         if both:
@@ -209,8 +210,8 @@ class Latches:
             self.enter(both)
         return both
 
-    def together(self, one: Latch, other: Latch, others: bool = True) -> Latch | None:
-        """Both as one latch, if nothing is lost. With `others` a refusal may be left to other latches.
+    def together(self, one: Part, other: Part, others: bool = True) -> Part | None:
+        """Both as one part, if nothing is lost. With `others` a refusal may be left to other parts.
 
         What deletes for one of them deletes; where that forbids what worked, adders were missing or others stood in for
         them, so the windows are looked at again.
@@ -225,21 +226,21 @@ class Latches:
             effect[lacked] = ADD
             if (users := self.explained_by(effect, one, other, others)) is None:
                 return None
-        return Latch(effect, users, one.start)
+        return Part(effect, users, one.start)
 
     def explained_by(
-        self, effect: UInt8[np.ndarray, " rows"], one: Latch, other: Latch, others: bool
+        self, effect: UInt8[np.ndarray, " rows"], one: Part, other: Part, others: bool
     ) -> dict[int, Bool[np.ndarray, " _"]] | None:
-        """What a latch in place of two explains; None if something is lost."""
+        """What a part in place of two explains; None if something is lost."""
         users = {}
         for action in one.users | other.users:
             whole = is_false(self.histories, self.looked_at[action], effect, one.start)
             lost = np.zeros(len(whole), dtype=bool)
             rest = self.reasons[action].copy()
-            for latch in (one, other):
-                if action in latch.users:
-                    lost |= latch.users[action] & ~whole
-                    rest -= latch.users[action]
+            for part in (one, other):
+                if action in part.users:
+                    lost |= part.users[action] & ~whole
+                    rest -= part.users[action]
             if (lost & (rest <= 0) if others else lost).any():
                 return None
             users[action] = whole
@@ -248,7 +249,7 @@ class Latches:
     def lacking(
         self, effect: UInt8[np.ndarray, " rows"], start: int, actions: Iterable[int]
     ) -> Bool[np.ndarray, " rows"] | None:
-        """The adders that a latch lacks, so that it forbids nothing that worked; None if none can help."""
+        """The adders that a part lacks, so that it forbids nothing that worked; None if none can help."""
         lacked = np.zeros(len(effect), dtype=bool)
         broken = [
             where[is_false(self.histories, where, effect, start)] for where in map(self.worked.__getitem__, actions)
@@ -262,70 +263,68 @@ class Latches:
             if not size.all():  # it worked right after what deletes
                 return None
             order = np.argsort(size, kind="stable")
-            hitting_set(size[order], content[order], WINDOWS, lacked)
+            hitting_set(size[order], content[order], self.settings.windows, lacked)
         return lacked
 
-    def gather(
-        self, latches: list[Latch], alike: Callable[[list[Latch], Latch], Scores], others: bool = True
-    ) -> list[Latch]:
-        """Each latch is put to the one that it is most alike, if nothing is lost; who explains most comes first."""
-        before: list[Latch] = []
-        kept = latches
+    def gather(self, parts: list[Part], alike: Callable[[list[Part], Part], Scores], others: bool = True) -> list[Part]:
+        """Each part is put to the one that it is most alike, if nothing is lost; who explains most comes first."""
+        before: list[Part] = []
+        kept = parts
         while len(kept) != len(before):
             before, kept = kept, []
-            for latch in sorted(before, key=lambda latch: -latch.explained):
-                score = alike(kept, latch)
-                for i in np.argsort(-score, kind="stable")[:TRIES].tolist():
-                    if score[i] > 0 and (both := self.put_together(kept[i], latch, others)):
+            for part in sorted(before, key=lambda part: -part.explained):
+                score = alike(kept, part)
+                for i in np.argsort(-score, kind="stable")[: self.settings.tries].tolist():
+                    if score[i] > 0 and (both := self.put_together(kept[i], part, others)):
                         kept[i] = both
                         break
                 else:
-                    kept.append(latch)
+                    kept.append(part)
         return kept
 
-    def needed(self, latches: list[Latch]) -> list[Latch]:
+    def needed(self, parts: list[Part]) -> list[Part]:
         """Who explains nothing of an action that others do not explain is none of its reasons; those that explain least
         go first. What is nobody's reason goes altogether.
         """
         for action, reasons in self.reasons.items():
-            mine = [latch for latch in latches if action in latch.users]
-            for latch in sorted(mine, key=lambda latch: int(latch.users[action].sum())):
-                if (reasons[latch.users[action]] > 1).all():
-                    reasons -= latch.users.pop(action)
-        return [latch for latch in latches if latch.users]
+            mine = [part for part in parts if action in part.users]
+            for part in sorted(mine, key=lambda part: int(part.users[action].sum())):
+                if (reasons[part.users[action]] > 1).all():
+                    reasons -= part.users.pop(action)
+        return [part for part in parts if part.users]
 
-    def same_effects(self, latches: list[Latch], latch: Latch) -> Scores:
-        return np.array([likeness(other.effect, latch.effect) for other in latches], dtype=np.float64)
+    def same_effects(self, parts: list[Part], part: Part) -> Scores:
+        return np.array([likeness(other.effect, part.effect) for other in parts], dtype=np.float64)
 
-    def same_users(self, latches: list[Latch], latch: Latch) -> Scores:
+    def same_users(self, parts: list[Part], part: Part) -> Scores:
         """The share of actions that need both, where it is half or more: one atom that is deleted in several ways."""
-        mine = latch.users.keys()
-        share = np.array([len(mine & other.users.keys()) / len(mine | other.users.keys()) for other in latches])
+        mine = part.users.keys()
+        share = np.array([len(mine & other.users.keys()) / len(mine | other.users.keys()) for other in parts])
         return np.where(share >= 0.5, share, 0.0) if len(share) else share
 
-    def begin(self, latches: list[Latch], starts: list[int]) -> list[Latch]:
+    def begin(self, parts: list[Part], starts: list[int]) -> list[Part]:
         """Say how each starts. Named states: by what its actions did before any row decided. Atoms: as the one among
         `starts` that forbids nothing that worked and explains most; who starts as the same atom is put together, or
         starts as another. Who cannot start goes.
         """
-        kept: list[Latch] = []
-        for latch in sorted(latches, key=lambda latch: -latch.explained):
-            effect = self.begin_in_states(latch)
+        kept: list[Part] = []
+        for part in sorted(parts, key=lambda part: -part.explained):
+            effect = self.begin_in_states(part)
             start: int | None = self.spare
             left = list(starts)
             while True:
                 if self.told_by_atoms:
-                    start = self.best_start(latch.users, effect, left)
-                self.enter(latch, -1)
+                    start = self.best_start(part.users, effect, left)
+                self.enter(part, -1)
                 if start is None:
                     break
-                latch = Latch(effect, self.explained_from(latch, effect, start), start)
-                self.enter(latch)
+                part = Part(effect, self.explained_from(part, effect, start), start)
+                self.enter(part)
                 holder = next((i for i, other in enumerate(kept) if other.start == start != self.spare), None)
                 if holder is None:
-                    kept.append(latch)
+                    kept.append(part)
                     break
-                if both := self.put_together(kept[holder], latch):
+                if both := self.put_together(kept[holder], part):
                     kept[holder] = both
                     break
                 left.remove(start)
@@ -342,20 +341,20 @@ class Latches:
         return self.histories.initially_false.shape[1] - 1
 
     def explained_from(
-        self, latch: Latch, effect: UInt8[np.ndarray, " rows"], start: int
+        self, part: Part, effect: UInt8[np.ndarray, " rows"], start: int
     ) -> dict[int, Bool[np.ndarray, " _"]]:
-        return {a: is_false(self.histories, self.looked_at[a], effect, start) for a in latch.users}
+        return {a: is_false(self.histories, self.looked_at[a], effect, start) for a in part.users}
 
-    def begin_in_states(self, latch: Latch) -> UInt8[np.ndarray, " rows"]:
-        """A named state deletes the latch if an action that needs it was refused there, and none worked."""
+    def begin_in_states(self, part: Part) -> UInt8[np.ndarray, " rows"]:
+        """A named state deletes the part if an action that needs it was refused there, and none worked."""
         h = self.histories
         seen = np.zeros((h.layout.rows, 2), dtype=np.int64)
-        for action in latch.users:
+        for action in part.users:
             for kind, where in enumerate((self.worked[action], self.looked_at[action])):
-                undecided = where[(deciders(h, where, latch.effect) < 0) & (h.depth[where] > 0)]
+                undecided = where[(deciders(h, where, part.effect) < 0) & (h.depth[where] > 0)]
                 first = h.rows[h.row_start[h.trace[undecided]]]
                 seen[:, kind] += np.bincount(first, minlength=h.layout.rows)
-        effect = latch.effect.copy()
+        effect = part.effect.copy()
         open_rows = np.flatnonzero(effect == NONE)
         open_rows = open_rows[open_rows >= h.layout.actions]
         false = (seen[open_rows, 0] == 0) & (seen[open_rows, 1] > 0)
@@ -372,23 +371,24 @@ class Latches:
         fitting = np.flatnonzero(forbidden == 0)
         return starts[int(fitting[explained[fitting].argmax()])] if len(fitting) else None
 
-    def choose(self, latches: list[Latch]) -> list[Latch]:
-        """Few latches that explain all that can be explained: always the one that explains most of what is left, in all
+    def choose(self, parts: list[Part]) -> list[Part]:
+        """Few parts that explain all that can be explained: always the one that explains most of what is left, in all
         actions that it would not forbid where they worked.
         """
         actions = list(self.refused)
-        samples = [[spread(where[action], FEWER) for action in actions] for where in (self.worked, self.refused)]
+        most = self.settings.sampled_labels
+        samples = [[spread(where[action], most) for action in actions] for where in (self.worked, self.refused)]
         right, wrong = map(np.concatenate, samples)
         right_of, wrong_of = (np.repeat(np.arange(len(actions)), [len(part) for part in some]) for some in samples)
-        explains = np.empty((len(latches), len(wrong)), dtype=bool)
-        for i, latch in enumerate(latches):
+        explains = np.empty((len(parts), len(wrong)), dtype=bool)
+        for i, part in enumerate(parts):
             forbids = np.zeros(len(actions), dtype=bool)
-            forbids[right_of[is_false(self.histories, right, latch.effect, latch.start)]] = True
-            explains[i] = is_false(self.histories, wrong, latch.effect, latch.start) & ~forbids[wrong_of]
-        chosen: list[Latch] = []
+            forbids[right_of[is_false(self.histories, right, part.effect, part.start)]] = True
+            explains[i] = is_false(self.histories, wrong, part.effect, part.start) & ~forbids[wrong_of]
+        chosen: list[Part] = []
         gain = explains.sum(axis=1)
-        while len(latches) and gain[best := int(gain.argmax())]:
-            chosen.append(latches[best])
+        while len(parts) and gain[best := int(gain.argmax())]:
+            chosen.append(parts[best])
             gain -= explains[:, newly := explains[best].copy()].sum(axis=1)
             explains[:, newly] = False
         return chosen

@@ -126,7 +126,7 @@ class Transformer(Learner):
                 theta = Theta(*(part.theta.copy() for part in (network.query, network.key, network.value)))
                 lacks = tuple(shortcomings(dataset, errors, completion, self.heads))
                 best = Attempt(world, errors, theta, report, lacks)
-            if errors == 0 or completion.noise or completion.by_latches:  # noise stays; latches would be the same again
+            if errors == 0 or completion.noise or completion.several_at_once:  # these would be the same again
                 break
         assert best is not None
         figures = replace(

@@ -1,4 +1,4 @@
-"""Latches: windows are all hit, nothing that worked is forbidden, and whole models come out of traces that name nothing."""
+"""Several new atoms at once: windows are all hit, nothing that worked is forbidden, and whole models come out of traces that name nothing."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, untouched
 from trace2strips.learners.completion.histories import UNSTARTED, deciders, is_false
-from trace2strips.learners.completion.several_atoms import Latch, Latches, hitting_set
+from trace2strips.learners.completion.several_atoms import Part, PartSearch, hitting_set
 from trace2strips.learners.layout import Rows
 from trace2strips.learners.learning import learn
 from trace2strips.learners.transformer.learner import StripsCompletion
@@ -23,9 +23,11 @@ def completion_of(domain: str, init: str, traces: int) -> Completion:
     return Completion(dataset, Rows(dataset.vocabulary))
 
 
-def search_in(completion: Completion) -> Latches:
-    worked, refused = ({a: completion.by_label(a)[k] for a in range(completion.layout.actions)} for k in range(2))
-    return Latches(completion.histories, worked, refused)
+def search_in(completion: Completion) -> PartSearch:
+    worked, refused = (
+        {a: completion.histories.by_label(a)[k] for a in range(completion.layout.actions)} for k in range(2)
+    )
+    return PartSearch(completion.histories, worked, refused)
 
 
 @given(st.lists(st.sets(st.integers(0, 69), min_size=1, max_size=6), max_size=12), st.integers(1, 5))
@@ -61,7 +63,7 @@ def test_long_windows_are_hit_too() -> None:
 
 
 @given(st.integers(0, 100))
-def test_a_latch_is_what_the_last_row_says(seed: int) -> None:
+def test_an_atom_is_what_the_last_row_says(seed: int) -> None:
     completion = completion_of("blocksworld:2", "atoms", 20)
     h = completion.histories
     rng = np.random.default_rng(seed)
@@ -78,24 +80,23 @@ def test_a_latch_is_what_the_last_row_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("init", ["states:1", "states:5", "atoms"])
-def test_latches_forbid_nothing_that_worked_and_explain_refusals(init: str) -> None:
+def test_parts_forbid_nothing_that_worked_and_explain_refusals(init: str) -> None:
     completion = completion_of("blocksworld:3", init, 500)
     search = search_in(completion)
     starts = list(range(completion.aligned + 1))
-    latches = search.find(starts, states=False)
-    assert latches
+    parts = search.find(starts, states=False)
+    assert parts
     open_before = sum(map(len, search.refused.values()))
     still_open = 0
     for action, refusals in search.refused.items():
-        false = [is_false(completion.histories, refusals, latch.effect, latch.start) for latch in latches]
+        false = [is_false(completion.histories, refusals, part.effect, part.start) for part in parts]
         safe = [
-            not is_false(completion.histories, search.worked[action], latch.effect, latch.start).any()
-            for latch in latches
+            not is_false(completion.histories, search.worked[action], part.effect, part.start).any() for part in parts
         ]
         assert any(safe)
         still_open += int((~np.logical_or.reduce([f for f, s in zip(false, safe, strict=True) if s])).sum())
-        for latch, harmless in zip(latches, safe, strict=True):
-            assert harmless or action not in latch.users
+        for part, harmless in zip(parts, safe, strict=True):
+            assert harmless or action not in part.users
     assert still_open < 0.1 * open_before
 
 
@@ -124,7 +125,7 @@ def test_two_atoms_of_one_action_are_told_apart() -> None:
 
 
 def test_parts_become_one_atom_only_if_nothing_is_lost() -> None:
-    """`give-a` and `give-b` open two doors; a latch for both would explain less than one for each."""
+    """`give-a` and `give-b` open two doors; one atom for both would explain less than one for each."""
     steps = [("take-a", True), ("take-b", True), ("give-a", True), ("go", False), ("give-b", True), ("go", True)]
     other = [("take-b", True), ("take-a", True), ("give-b", True), ("go", False), ("give-a", True), ("go", True)]
     traces = [Trace(tuple(n for n, _ in t), tuple(w for _, w in t)) for t in (steps, other)]
@@ -133,12 +134,12 @@ def test_parts_become_one_atom_only_if_nothing_is_lost() -> None:
     search = search_in(Completion(dataset, layout))
     row = {name: i for i, name in enumerate(dataset.vocabulary.actions)}
 
-    def latch(which: str) -> Latch:
+    def part(which: str) -> Part:
         effect = np.zeros(layout.rows, dtype=np.uint8)
         effect[row[f"take-{which}"]], effect[row[f"give-{which}"]] = DELETE, ADD
-        return Latch(effect, {row["go"]: is_false(search.histories, search.looked_at[row["go"]], effect)})
+        return Part(effect, {row["go"]: is_false(search.histories, search.looked_at[row["go"]], effect)})
 
-    one, two = latch("a"), latch("b")
+    one, two = part("a"), part("b")
     assert one.explained == two.explained == 1
     assert search.together(one, two, others=False) is None
 
@@ -167,13 +168,13 @@ def test_one_trace_without_a_start_does_not_hide_the_atoms_of_the_others() -> No
         )
         told.effects[:] = untouched(completion.layout)[:, None]
         told.pre = [set() for _ in range(completion.layout.actions)] + [{h} for h in range(completion.aligned)]
-        left.append(completion.with_latches(told, None)[1])
+        left.append(completion.with_several_atoms(told, None)[1])
     assert left[1] <= 1.5 * left[0] + 10
 
 
 def test_no_success_is_sold_for_many_refusals() -> None:
     """`go` needs A (d deletes, a adds) and B (d2 and a2). A alone must not be bent to explain what B does: it would
-    forbid the one success after d2, and nobody could ask it any more."""
+    forbid the one success after d2, and be a precondition of none any more."""
     rows = [("d !go a go", 50), ("d a2 !go", 50), ("d2 !go", 30), ("d2 a2 go", 1)]
     traces = [
         Trace(tuple(w.removeprefix("!") for w in text.split()), tuple(not w.startswith("!") for w in text.split()))
