@@ -50,8 +50,9 @@ def brasp(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """The B-RASP program of a model, run on a trace: every vector, and where an action is inapplicable.
+    """The B-RASP program of a model, run on a trace.
 
+    Shows every vector, and where an action is inapplicable.
     Without a trace the program is printed; for 'simple' both traces of the paper's figure are shown.
     """
     if html is not None:

@@ -33,7 +33,9 @@ def compare(
     seed: Annotated[int, typer.Option(help="Of the starts drawn and of random walks.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Do two models accept the same traces? Exit code 0: equivalent, 1: different, 3: not distinguished.
+    """Do two models accept the same traces?
+
+    Exit code 0: equivalent, 1: different, 3: not distinguished.
 
     Starts: as given, else the generated initial states of a domain, else the named ones of the runs.
     Two models of which none was learned start with every atom true.

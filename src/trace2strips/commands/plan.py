@@ -11,7 +11,14 @@ from typing import Annotated
 import typer
 
 from trace2strips.commands.sources import open_source, split_names
-from trace2strips.commands.terminal import ForceOption, JsonOption
+from trace2strips.commands.terminal import (
+    ForceOption,
+    JsonOption,
+    MemoryOption,
+    PlannerOption,
+    SecondsOption,
+    StatesOption,
+)
 from trace2strips.errors import UserError, printable
 from trace2strips.files import check_writable, writing_text
 from trace2strips.judging.problems import initial_state, read_source_problem
@@ -19,22 +26,21 @@ from trace2strips.judging.sources import Source
 from trace2strips.model.goals import applicability, goal_of, pose, state_after
 from trace2strips.model.strips import StripsProblem
 from trace2strips.pddl import encode_name
-from trace2strips.planning.planners import PLANNERS, Status
+from trace2strips.planning.planners import Status
 from trace2strips.planning.plans import Limits, get_planner, solve
-
-PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]
-StatesOption = Annotated[int, typer.Option(help="Give up after so many generated states.")]
-SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
-MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
 
 
 def plan(
-    model: Annotated[str, typer.Argument(help="Run folder, propositional PDDL domain, or benchmark domain.")],
-    init: Annotated[list[str] | None, typer.Option(help="True atoms, or the name of a learned initial state.")] = None,
-    goal: Annotated[list[str] | None, typer.Option(help="Atoms to make true; !atom to make it false.")] = None,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Run folder, domain name or propositional PDDL file.")],
+    init: Annotated[
+        list[str] | None, typer.Option(metavar="ATOMS", help="Start here: true atoms, or a learned initial state.")
+    ] = None,
+    goal: Annotated[
+        list[str] | None, typer.Option(metavar="ATOMS", help="Atoms to make true; !atom to make it false.")
+    ] = None,
     after: Annotated[str | None, typer.Option(help="Goal by example: the state after these actions.")] = None,
     enable: Annotated[str | None, typer.Option(help="Goal by example: make this action applicable.")] = None,
-    problem: Annotated[Path | None, typer.Option(help="PDDL problem instead of --init and --goal.")] = None,
+    problem: Annotated[Path | None, typer.Option(help="Start and goal from this PDDL problem.")] = None,
     planner: PlannerOption = "mimir",
     optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
     max_states: StatesOption = 10**6,
@@ -44,7 +50,10 @@ def plan(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Plan with a model. Exit code 0: here is a plan; 1: there is none, or the limits were reached."""
+    """Plan with a learned, written or benchmark model.
+
+    Exit code 0: here is a plan; 1: there is none, or the limits were reached.
+    """
     limits = Limits(max_states, max_seconds, max_memory)
     get_planner(planner)
     if out is not None:

@@ -24,7 +24,10 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder for index.html and tables.md.")] = Path("build/report"),
     force: ForceOption = False,
 ) -> None:
-    """Tables, plots and one HTML page: our figures beside the paper's, and what is missing."""
+    """Tables, plots and a page: our figures beside the paper's.
+
+    Also says what is missing.
+    """
     found = load_results(results)
     page, tables = out / "index.html", out / "tables.md"
     try:
