@@ -1,9 +1,11 @@
-"""trace2strips: STRIPS world models from sequences of actions, each marked "worked" or "did not work".
+"""trace2strips: STRIPS world models from sequences of actions, each marked "worked" or "did not work"."""
 
-The pipeline goes one way, and so do the imports:
-errors, files, compilation → strips → pddl → domains → traces → … → cli. See docs/architecture.md.
-"""
+from typing import Any
 
-from importlib.metadata import version
 
-__version__ = version("trace2strips")
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("trace2strips")
+    raise AttributeError(f"module 'trace2strips' has no attribute {name!r}")

@@ -1,58 +1,80 @@
-"""The command line: registers the commands, one file each in `commands/`, and turns errors into one line, exit code 2.
+"""The command line: knows the commands, one file each in `commands/`, and turns errors into one line, exit code 2.
 
-Importing a command is cheap, so that `--help` and `--version` answer at once; what it needs is imported when it runs.
+A command is imported when it is asked for, and imports what it needs when it runs: help and version come at once.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from trace2strips.commands.brasp import brasp
-from trace2strips.commands.check import check
-from trace2strips.commands.compare import compare
-from trace2strips.commands.demo import demo
-from trace2strips.commands.domains import domains
-from trace2strips.commands.evaluate import evaluate
-from trace2strips.commands.ground import ground
-from trace2strips.commands.learn import learn
-from trace2strips.commands.plan import plan
-from trace2strips.commands.report import report
-from trace2strips.commands.reproduce import reproduce
-from trace2strips.commands.sample import sample
-from trace2strips.errors import UserError
+from trace2strips.errors import UserError, shorten, suggest
+
+COMMANDS = {  # name → the first line of its help; the function of that name in the module of that name does it
+    "domains": "The benchmark domains: atoms, actions, reachable states.",
+    "sample": "Sample labelled random traces of a hidden domain.",
+    "check": "Statistics of a trace file, or what is wrong with it and where.",
+    "ground": "The hidden model of a domain as propositional PDDL.",
+    "learn": "Learn a STRIPS world model from traces.",
+    "evaluate": "How well a learned model predicts traces, and plans.",
+    "plan": "Plan with a learned, written or benchmark model.",
+    "compare": "Do two models accept the same traces?",
+    "brasp": "The B-RASP program of a model, run on a trace.",
+    "reproduce": "Do the runs behind the paper's results.",
+    "report": "Tables, plots and a page: our figures beside the paper's.",
+    "demo": "Learn a hidden blocksworld from traces and plan in it.",
+}
+PLAIN: dict[str, Any] = {  # help is plain text: rich takes longer to import than to print it
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+}
+
+
+class CommandGroup(TyperGroup):
+    """The commands by name, each imported when it is asked for."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        return list(COMMANDS)
+
+    def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
+        if name not in COMMANDS:
+            raise UserError(f"unknown command {shorten(name)!r}", hint=suggest(name, COMMANDS, "commands"))
+        alone = typer.Typer(**PLAIN)
+        alone.command(name)(getattr(import_module(f"trace2strips.commands.{name}"), name))
+        return typer.main.get_command(alone)
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Learn STRIPS world models from sequences of actions that worked or did not.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: rich takes longer to import than to print it
+    invoke_without_command=True,
+    **PLAIN,
 )
-COMMANDS = (domains, sample, check, ground, learn, evaluate, plan, compare, brasp, reproduce, report, demo)
-for command in COMMANDS:
-    app.command()(command)
-
-
-def print_version(wanted: bool) -> bool:
-    if wanted:
-        from trace2strips import __version__
-
-        print(f"trace2strips {__version__}")
-        raise typer.Exit
-    return wanted
 
 
 @app.callback()
 def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
-    ] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Say which.")] = False
 ) -> None:
-    """Options of all commands."""
+    """Without a command there is the help to read."""
+    if version:
+        from trace2strips import __version__
+
+        print(f"trace2strips {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)
 
 
 def discard_output() -> None:
@@ -69,8 +91,8 @@ def main() -> None:
         print(f"trace2strips: {error}", file=sys.stderr)
         code = 2
     except typer.TyperException as error:  # unknown option, missing argument, wrong type
-        if message := error.format_message():  # without any argument there is only the help, printed already
-            print(f"trace2strips: {UserError(message, hint='trace2strips COMMAND --help')}", file=sys.stderr)
+        message = UserError(error.format_message(), hint="trace2strips COMMAND --help")
+        print(f"trace2strips: {message}", file=sys.stderr)
         code = 2
     except (typer.Abort, KeyboardInterrupt):
         print("trace2strips: stopped", file=sys.stderr)

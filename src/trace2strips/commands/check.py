@@ -15,13 +15,12 @@ from trace2strips.commands.terminal import (
     ProblemsOption,
     QuietOption,
     find_domain,
-    listing,
     place_of,
     plain_console,
     progress_bar,
     table_of_pairs,
 )
-from trace2strips.errors import PddlError, TraceError, printable
+from trace2strips.errors import PddlError, TraceError, listing, printable, with_file
 
 if TYPE_CHECKING:
     from trace2strips.model.strips import StripsModel
@@ -109,7 +108,6 @@ def model_vocabulary(model: StripsModel) -> Vocabulary:
 
 
 def check_against(dataset: Dataset, model: StripsModel, file: Path, domain: str) -> None:
-    from trace2strips.pddl import with_file
     from trace2strips.traces import compare_with
 
     found = with_file(file, lambda: compare_with(dataset, model))

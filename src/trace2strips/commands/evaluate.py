@@ -21,7 +21,7 @@ from trace2strips.commands.terminal import (
     show_figures,
     table_of_pairs,
 )
-from trace2strips.errors import UserError
+from trace2strips.errors import UserError, with_file
 
 
 def evaluate(
@@ -45,7 +45,6 @@ def evaluate(
     from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen
     from trace2strips.judging.world_metrics import measure_learned
     from trace2strips.learners.learning import load
-    from trace2strips.pddl import with_file
     from trace2strips.planning.plans import Limits, get_planner
     from trace2strips.traces import read_traces
     from trace2strips.worlds import get_domain

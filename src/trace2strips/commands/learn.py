@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trace2strips.commands.terminal import ForceOption, QuietOption, place_of, show_figures, training_bar
-from trace2strips.errors import printable
+from trace2strips.errors import printable, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def learn(
     from trace2strips.learners.learning import learn as learn_model
     from trace2strips.learners.registry import make_learner
     from trace2strips.learners.runs import RunLog, content_hash, open_run
-    from trace2strips.pddl import with_file
     from trace2strips.traces import read_traces
 
     told = {"form": form, "heads": heads, "preset": preset, "steps": steps}

@@ -6,11 +6,10 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trace2strips.commands.sources import open_source, split_names
 from trace2strips.commands.terminal import (
     ForceOption,
     JsonOption,
@@ -21,13 +20,10 @@ from trace2strips.commands.terminal import (
 )
 from trace2strips.errors import UserError, printable
 from trace2strips.files import check_writable, writing_text
-from trace2strips.judging.problems import initial_state, read_source_problem
-from trace2strips.judging.sources import Source
-from trace2strips.model.goals import applicability, goal_of, pose, state_after
-from trace2strips.model.strips import StripsProblem
-from trace2strips.pddl import encode_name
-from trace2strips.planning.planners import Status
-from trace2strips.planning.plans import Limits, get_planner, solve
+
+if TYPE_CHECKING:
+    from trace2strips.judging.sources import Source
+    from trace2strips.model.strips import StripsProblem
 
 
 def plan(
@@ -54,6 +50,10 @@ def plan(
 
     Exit code 0: here is a plan; 1: there is none, or the limits were reached.
     """
+    from trace2strips.commands.sources import open_source
+    from trace2strips.pddl import encode_name
+    from trace2strips.planning.plans import Limits, get_planner, solve
+
     limits = Limits(max_states, max_seconds, max_memory)
     get_planner(planner)
     if out is not None:
@@ -64,8 +64,7 @@ def plan(
     if as_json:
         print(json.dumps({**asdict(result), "status": result.status.value, "planner": planner}, indent=1))
     elif result.plan is None:
-        why = f" ({result.message})" if result.status is Status.CRASHED else ""
-        print(f"no plan: {result.status.value}{printable(why)}")
+        print(result)
     else:
         for name in result.plan:
             print(printable(name))
@@ -82,6 +81,10 @@ def pose_task(
     problem: Path | None,
 ) -> StripsProblem:  # fmt: skip
     """The problem that the options of `plan` describe; all goals that are given must hold."""
+    from trace2strips.commands.sources import split_names
+    from trace2strips.judging.problems import initial_state, read_source_problem
+    from trace2strips.model.goals import applicability, goal_of, pose, state_after
+
     asked = goal is not None or after is not None or enable is not None
     if problem is not None:
         if asked or init is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trace2strips.errors import printable, shorten
+from trace2strips.errors import printable
 from trace2strips.planning.planners import PLANNERS
 
 if TYPE_CHECKING:
@@ -106,11 +106,6 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
             progress.update(task, description=stage, total=report.steps, completed=report.step, note=note)
 
         yield show
-
-
-def listing(names: tuple[str, ...]) -> str:
-    shown = ", ".join(shorten(printable(name)) for name in names[:5])
-    return f"{len(names)}" + (f": {shown}{' …' if len(names) > 5 else ''}" if names else "")
 
 
 def place_of(dataset: Dataset, file: Path, trace: int) -> str:
