@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trace2strips.commands.terminal import JsonOption
-from trace2strips.errors import UserError, printable, with_file
-
-if TYPE_CHECKING:
-    from trace2strips.judging.sources import Source
+from trace2strips.errors import printable
 
 
 def compare(
@@ -39,27 +36,12 @@ def compare(
     """
     from trace2strips.commands.sources import open_source
     from trace2strips.judging.equivalence import compare as compare_models
-    from trace2strips.judging.starts import find_starts, problem_starts, told_starts, trace_starts, with_final_values
-    from trace2strips.traces import read_traces
+    from trace2strips.judging.starts import choose_starts, with_final_values
     from trace2strips.worlds import get_domain
 
     a, b = open_source(first), open_source(second)
-    atoms, state = read_init(a, b, init)
-    if sum(option is not None for option in (atoms, problem, traces, domain)) > 1:
-        raise UserError("several starts are given", hint="one of --init, --problem, --traces and --domain")
-    further = None
-    if problem is not None:
-        given = problem_starts(a, b, problem, state)
-    elif traces is not None:
-        dataset = read_traces(traces)
-        given = with_file(traces, lambda: trace_starts(a, b, dataset))
-        given = given if state is None else given.only(state)
-    elif atoms is not None or (a.named_states and b.named_states and state is not None):
-        origin = "the initial state given" if atoms is None else "the initial atoms given"
-        given = told_starts(a, b, atoms or (), origin, state)
-    else:
-        given, further = find_starts(a, b, None if domain is None else get_domain(domain), starts, seed)
-        given = given if state is None else given.only(state)
+    hidden = None if domain is None else get_domain(domain)
+    given, further = choose_starts(a, b, init, problem, traces, hidden, starts, seed)
     result = compare_models(*with_final_values(a, b), given, max_pairs, seed, further, exhaust)
     if as_json:
         print(json.dumps({"a": a.name, "b": b.name} | result.to_json(), indent=1))
@@ -68,19 +50,3 @@ def compare(
         for line in result.explanation():
             print(line)
     raise typer.Exit(result.exit_code)
-
-
-def read_init(a: Source, b: Source, values: list[str] | None) -> tuple[list[str] | None, str | None]:
-    """The atoms of --init, and the name of an initial state among them; None where there are none."""
-    from trace2strips.commands.sources import split_names
-
-    if values is None:
-        return None, None
-    states = dict.fromkeys((*a.named_states, *b.named_states))
-    known = {atom for side in (a, b) if not side.named_states for atom in side.model.atoms}
-    words = split_names(values, known | states.keys())
-    names = [word for word in dict.fromkeys(words) if word in states and word not in known]
-    if len(names) > 1:
-        raise UserError(f"two initial states are named, {names[0]!r} and {names[1]!r}", hint="one at a time")
-    atoms = [word for word in words if word not in names]
-    return (atoms if atoms or not names else None), (names[0] if names else None)

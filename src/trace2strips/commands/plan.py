@@ -81,9 +81,8 @@ def pose_task(
     problem: Path | None,
 ) -> StripsProblem:  # fmt: skip
     """The problem that the options of `plan` describe; all goals that are given must hold."""
-    from trace2strips.commands.sources import split_names
-    from trace2strips.judging.problems import initial_state, read_source_problem
-    from trace2strips.model.goals import applicability, goal_of, pose, state_after
+    from trace2strips.judging.problems import read_source_problem
+    from trace2strips.model.goals import applicability, goal_of, initial_state, pose, split_names, state_after
 
     asked = goal is not None or after is not None or enable is not None
     if problem is not None:
@@ -92,12 +91,10 @@ def pose_task(
         return read_source_problem(source, problem)
     if not asked:
         raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
-    known = source.model.atom_index
-    states = {} if source.world is None else source.world.states
-    start = initial_state(source, None if init is None else split_names(init, {*known, *states}))
-    wanted = goal_of(source.model, split_names(goal or [], known))
+    start = initial_state(source.world or source.model, init)
+    wanted = goal_of(source.model, goal or [])
     if after is not None:
-        wanted &= state_after(source.model, start, split_names([after], source.model.action_index))
+        wanted &= state_after(source.model, start, split_names(after, source.model.action_index))
     if enable is not None:
         wanted &= applicability(source.model, enable)
     return pose(source.model, start, wanted)

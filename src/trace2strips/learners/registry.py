@@ -46,4 +46,5 @@ def make_learner(name: str = DEFAULT, settings: Mapping[str, Any] | None = None)
 
 
 def learner_names() -> tuple[str, ...]:
+    """All learners by name, as `learn` takes them."""
     return tuple(LEARNERS)
