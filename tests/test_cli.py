@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,12 @@ from pathlib import Path
 import pytest
 from conftest import Run, unreadable
 
+from trace2strips.brasp import EXAMPLES
+from trace2strips.cli import COMMANDS
+from trace2strips.judging.equivalence import MAX_PAIRS
+from trace2strips.learners.registry import LEARNERS
 from trace2strips.pddl import read_model
+from trace2strips.planning.planners import PLANNERS
 from trace2strips.traces import Dataset, read_traces
 from trace2strips.worlds import BENCHMARKS
 
@@ -193,9 +199,57 @@ def test_errors_about_datasets_name_the_file(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_version_and_help(run: Run, run_process: Run) -> None:
-    assert run_process("--version").stdout == "trace2strips 0.1.0\n"
-    assert "sample" in run("--help").stdout
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").stdout == "trace2strips 0.1.0\n"
+    shown = run("--help").stdout
+    for name, line in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(line)}$", shown, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_tells_what_it_does_in_the_words_of_the_overview(run: Run, name: str) -> None:
+    result = run(name, "--help")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[2].strip() == COMMANDS[name]
+
+
+def test_option_texts_name_what_there_is(run: Run) -> None:
+    """They are typed by hand where importing the registry would take long."""
+    for name, words in (
+        ("learn", LEARNERS),
+        ("plan", PLANNERS),
+        ("evaluate", PLANNERS),
+        ("brasp", EXAMPLES),
+        ("compare", [str(MAX_PAIRS)]),
+    ):
+        shown = "".join(run(name, "--help").stdout.split())  # lines break at hyphens too
+        assert [word for word in words if word not in shown] == []
+
+
+HEAVY = {"numpy", "numba", "jaxtyping", "safetensors", "torch", "matplotlib", "ray", "pymimir", "rich.table"}
+LOADED = """
+import io, sys
+from contextlib import redirect_stdout
+from trace2strips.cli import main
+sys.argv = ["trace2strips", *sys.argv[1:]]
+with redirect_stdout(io.StringIO()):
+    try:
+        main()
+    except SystemExit as ended:
+        assert ended.code == 0, ended.code
+print("\\n".join(sys.modules))
+"""
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",), *((name, "--help") for name in COMMANDS)], ids=" ".join)
+def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+    """What was loaded is asked, not how long it took: a busy machine must not fail the test."""
+    result = subprocess.run([sys.executable, "-c", LOADED, *words], capture_output=True, text=True, check=True)
+    loaded = result.stdout.split()
+    assert "typer" in loaded
+    assert HEAVY & set(loaded) == set()
+    commands = {name.removeprefix("trace2strips.commands.") for name in loaded if "2strips.commands." in name}
+    assert commands <= {words[0], "terminal"}
 
 
 def test_demo(run: Run) -> None:

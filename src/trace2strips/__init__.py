@@ -1,9 +1,156 @@
 """trace2strips: STRIPS world models from sequences of actions, each marked "worked" or "did not work".
 
-The pipeline goes one way, and so do the imports:
-errors, files, compilation → strips → pddl → domains → traces → … → cli. See docs/architecture.md.
+Five minutes
+============
+
+A log is what was tried, and whether it worked. No state has to be described:
+
+>>> import trace2strips as t2s
+>>> log = [
+...     [("open", True), ("open", False), ("close", True), ("close", False)],
+...     [("close", False), ("open", True), ("close", True), ("open", True)],
+... ]
+>>> learned = t2s.learn(log)
+>>> print(learned)
+learned by strips+completion: 100.00% of 2 training traces explained
+2 atoms (2 invented), 2 actions
+close
+  needs   p0
+  adds    p1
+  deletes p0
+open
+  needs   p1
+  adds    p0
+  deletes p1
+
+Traces are also given as a path (.csv, .jsonl, .txt, .t2s), as a `Dataset` or as a list of `Trace`, which can tell
+initial and final atoms as well. `read_traces` reads a file and `write_traces` writes one.
+
+>>> t2s.accuracy(learned, [[("close", False), ("open", True), ("open", False)]])
+1.0
+>>> learned.model.action("open").pre        # a StripsModel of StripsActions
+frozenset({'p1'})
+>>> learned.figures.train_accuracy          # what was measured: Figures
+1.0
+>>> pddl = learned.pddl()                   # for any planner
+>>> print(learned.plan("p0"))               # the plan itself, an action a line
+open
+
+`learned.save("run")` writes a run folder, and `t2s.load("run")` reads it. The command line does all this without Python
+and in the same folders: `trace2strips --help`.
+
+Who learns
+==========
+
+>>> t2s.learner_names()
+('completion', 'strips', 'strips+completion', 'sb', 'sinusoidal', 'rope')
+>>> by_labels_alone = t2s.learn(log, "completion")
+>>> with_settings = t2s.learn(log, t2s.StripsCompletion(steps=200), seed=1)
+
+`Completion` needs no network, `Strips` is the STRIPS Transformer by gradients alone, `StripsCompletion` both, one after
+the other; `StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and traces with final values.
+
+Hidden worlds, to try it out
+============================
+
+>>> train = t2s.sample("blocksworld:2", t2s.SampleSettings(traces=300, max_length=10))
+>>> learned = t2s.learn(train)
+>>> print(t2s.compare(learned, "blocksworld:2").verdict)
+equivalent
+>>> table = "ontable_b1 ontable_b2 clear_b1 clear_b2 handempty"
+>>> print(t2s.plan(learned, "on_b1_b2", init=table))
+pick-up_b1
+stack_b1_b2
+
+`compare` and `plan` take what was learned, a `StripsModel` (`read_pddl` reads one), the path of a run folder or of a
+propositional PDDL file, or the name of a domain. `compare` says whether two models accept the same traces, proves it or
+shows a trace that tells them apart.
+
+Whatever a user can get wrong is a `UserError`: one line, with a hint.
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("trace2strips")
+if TYPE_CHECKING:
+    from trace2strips.api import accuracy, compare, plan, read_pddl, sample, write_traces
+    from trace2strips.errors import UserError
+    from trace2strips.judging.equivalence import Comparison
+    from trace2strips.learners.completion.learner import Completion
+    from trace2strips.learners.decoder.learner import Rope, Sinusoidal, StickBreaking
+    from trace2strips.learners.learner import Figures, Learned
+    from trace2strips.learners.learning import learn, load
+    from trace2strips.learners.registry import learner_names
+    from trace2strips.learners.transformer.learner import Strips, StripsCompletion
+    from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
+    from trace2strips.planning.plans import PlanResult
+    from trace2strips.traces import Dataset, Trace, read_traces
+    from trace2strips.worlds import Domain, get_domain
+    from trace2strips.worlds.sampling import SampleSettings
+
+    __version__: str
+
+__all__ = [
+    "Comparison",
+    "Completion",
+    "Dataset",
+    "Domain",
+    "Figures",
+    "Learned",
+    "PlanResult",
+    "Rope",
+    "SampleSettings",
+    "Sinusoidal",
+    "StickBreaking",
+    "Strips",
+    "StripsAction",
+    "StripsCompletion",
+    "StripsModel",
+    "StripsProblem",
+    "Trace",
+    "UserError",
+    "accuracy",
+    "compare",
+    "get_domain",
+    "learn",
+    "learner_names",
+    "load",
+    "plan",
+    "read_pddl",
+    "read_traces",
+    "sample",
+    "write_traces",
+]
+
+# Where each name lives. It is imported when it is asked for: `import trace2strips` alone loads nothing else.
+HOMES = {
+    "api": ("accuracy", "compare", "plan", "read_pddl", "sample", "write_traces"),
+    "errors": ("UserError",),
+    "judging.equivalence": ("Comparison",),
+    "learners.completion.learner": ("Completion",),
+    "learners.decoder.learner": ("Rope", "Sinusoidal", "StickBreaking"),
+    "learners.learner": ("Figures", "Learned"),
+    "learners.learning": ("learn", "load"),
+    "learners.registry": ("learner_names",),
+    "learners.transformer.learner": ("Strips", "StripsCompletion"),
+    "model.strips": ("StripsAction", "StripsModel", "StripsProblem"),
+    "planning.plans": ("PlanResult",),
+    "traces": ("Dataset", "Trace", "read_traces"),
+    "worlds": ("Domain", "get_domain"),
+    "worlds.sampling": ("SampleSettings",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("trace2strips")
+    for home, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(f"trace2strips.{home}"), name)
+    raise AttributeError(f"module 'trace2strips' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__, "__version__"]

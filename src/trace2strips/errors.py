@@ -6,7 +6,7 @@ The command line prints `str(error)` and exits with code 2; nothing else may rea
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -90,6 +90,12 @@ def suggest(word: str, known: Iterable[str], noun: str) -> str:
 def shorten(text: str, width: int = 60) -> str:
     """Long user input cut to what fits on an error line."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def listing(names: Sequence[str]) -> str:
+    """How many names there are, and the first few."""
+    shown = ", ".join(shorten(printable(name)) for name in names[:5])
+    return f"{len(names)}" + (f": {shown}{' …' if len(names) > 5 else ''}" if names else "")
 
 
 def squeeze(text: str, width: int) -> str:

@@ -1,1 +1,1 @@
-"""The larger commands, a file each; `cli` registers them. What they share is in `terminal`."""
+"""The commands, a file each, named as the command and its function. What they share is in `terminal`."""

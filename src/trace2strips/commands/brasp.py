@@ -5,38 +5,28 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trace2strips.brasp import (
-    EXAMPLES,
-    SIMPLE,
-    SIMPLE_TRACES,
-    Program,
-    format_program,
-    parse_program,
-    read_program,
-    strips_program,
-)
-from trace2strips.commands.sources import open_source
 from trace2strips.commands.terminal import ForceOption, JsonOption, plain_console
 from trace2strips.errors import BraspError, TraceError, with_file
 from trace2strips.files import check_writable, writing_text
-from trace2strips.learners.learner import Learned
-from trace2strips.learners.transformer.illustration import illustrate_model, illustrate_program
-from trace2strips.model.strips import StripsModel
-from trace2strips.report.illustration import format_html, print_illustration
-from trace2strips.traces import Dataset
-from trace2strips.traces import read_traces as read_trace_file
+
+if TYPE_CHECKING:
+    from trace2strips.brasp import Program
+    from trace2strips.learners.learner import Learned
+    from trace2strips.model.strips import StripsModel
 
 
 def brasp(
     model: Annotated[
         str,
         typer.Argument(
-            help="simple (the paper's example), a benchmark domain, a propositional PDDL file, a run folder; "
-            f"or a program: a .brasp file, {', '.join(EXAMPLES)}."
+            metavar="MODEL",
+            help="Run folder, domain name, propositional PDDL file or simple (the paper's example); "
+            "or a program: a .brasp file, alternating, sorted, contains-aba, first-is-last, answered, locked or "
+            "brackets.",
         ),
     ],
     actions: Annotated[list[str] | None, typer.Argument(help="A trace's actions, or a string's symbols.")] = None,
@@ -50,10 +40,15 @@ def brasp(
     as_json: JsonOption = False,
     force: ForceOption = False,
 ) -> None:
-    """The B-RASP program of a model, run on a trace: every vector, and where an action is inapplicable.
+    """The B-RASP program of a model, run on a trace.
 
+    Shows every vector, and where an action is inapplicable.
     Without a trace the program is printed; for 'simple' both traces of the paper's figure are shown.
     """
+    from trace2strips.brasp import Program, format_program, strips_program
+    from trace2strips.learners.transformer.illustration import illustrate_model, illustrate_program
+    from trace2strips.report.illustration import format_html, print_illustration
+
     if html is not None:
         check_writable(html, force)
     if actions and trace is not None:
@@ -87,11 +82,14 @@ def find_source(
     name: str, actions: list[str] | None, file: Path | None, number: int
 ) -> tuple[StripsModel | Program, list[list[str]]]:
     """What runs, and on what: a program, or a model with the setup actions that the trace of a file has."""
+    from trace2strips.brasp import SIMPLE, SIMPLE_TRACES, Program
+    from trace2strips.traces import Dataset, read_traces
+
     source, learned = find_model(name)
     if file is None:
         both = [list(words) for words in SIMPLE_TRACES] if source is SIMPLE else []
         return source, [actions] if actions else both
-    dataset = read_trace_file(file)
+    dataset = read_traces(file)
     if number > len(dataset):
         raise TraceError(f"there is no trace {number}", file=file, hint=f"it has {len(dataset):,}")
     if isinstance(source, Program):
@@ -114,6 +112,9 @@ def find_source(
 
 def find_model(name: str) -> tuple[StripsModel | Program, Learned | None]:
     """A program, or a model; a learned one comes with its setup actions."""
+    from trace2strips.brasp import EXAMPLES, SIMPLE, parse_program, read_program
+    from trace2strips.commands.sources import open_source
+
     if name == SIMPLE.name:
         return SIMPLE, None
     if name in EXAMPLES:

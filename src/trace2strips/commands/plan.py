@@ -6,35 +6,37 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trace2strips.commands.sources import open_source, split_names
-from trace2strips.commands.terminal import ForceOption, JsonOption
+from trace2strips.commands.terminal import (
+    ForceOption,
+    JsonOption,
+    MemoryOption,
+    PlannerOption,
+    SecondsOption,
+    StatesOption,
+)
 from trace2strips.errors import UserError, printable
 from trace2strips.files import check_writable, writing_text
-from trace2strips.judging.problems import initial_state, read_source_problem
-from trace2strips.judging.sources import Source
-from trace2strips.model.goals import applicability, goal_of, pose, state_after
-from trace2strips.model.strips import StripsProblem
-from trace2strips.pddl import encode_name
-from trace2strips.planning.planners import PLANNERS, Status
-from trace2strips.planning.plans import Limits, get_planner, solve
 
-PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]
-StatesOption = Annotated[int, typer.Option(help="Give up after so many generated states.")]
-SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
-MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
+if TYPE_CHECKING:
+    from trace2strips.judging.sources import Source
+    from trace2strips.model.strips import StripsProblem
 
 
 def plan(
-    model: Annotated[str, typer.Argument(help="Run folder, propositional PDDL domain, or benchmark domain.")],
-    init: Annotated[list[str] | None, typer.Option(help="True atoms, or the name of a learned initial state.")] = None,
-    goal: Annotated[list[str] | None, typer.Option(help="Atoms to make true; !atom to make it false.")] = None,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Run folder, domain name or propositional PDDL file.")],
+    init: Annotated[
+        list[str] | None, typer.Option(metavar="ATOMS", help="Start here: true atoms, or a learned initial state.")
+    ] = None,
+    goal: Annotated[
+        list[str] | None, typer.Option(metavar="ATOMS", help="Atoms to make true; !atom to make it false.")
+    ] = None,
     after: Annotated[str | None, typer.Option(help="Goal by example: the state after these actions.")] = None,
     enable: Annotated[str | None, typer.Option(help="Goal by example: make this action applicable.")] = None,
-    problem: Annotated[Path | None, typer.Option(help="PDDL problem instead of --init and --goal.")] = None,
+    problem: Annotated[Path | None, typer.Option(help="Start and goal from this PDDL problem.")] = None,
     planner: PlannerOption = "mimir",
     optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
     max_states: StatesOption = 10**6,
@@ -44,7 +46,14 @@ def plan(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Plan with a model. Exit code 0: here is a plan; 1: there is none, or the limits were reached."""
+    """Plan with a learned, written or benchmark model.
+
+    Exit code 0: here is a plan; 1: there is none, or the limits were reached.
+    """
+    from trace2strips.commands.sources import open_source
+    from trace2strips.pddl import encode_name
+    from trace2strips.planning.plans import Limits, get_planner, solve
+
     limits = Limits(max_states, max_seconds, max_memory)
     get_planner(planner)
     if out is not None:
@@ -55,8 +64,7 @@ def plan(
     if as_json:
         print(json.dumps({**asdict(result), "status": result.status.value, "planner": planner}, indent=1))
     elif result.plan is None:
-        why = f" ({result.message})" if result.status is Status.CRASHED else ""
-        print(f"no plan: {result.status.value}{printable(why)}")
+        print(result)
     else:
         for name in result.plan:
             print(printable(name))
@@ -73,6 +81,9 @@ def pose_task(
     problem: Path | None,
 ) -> StripsProblem:  # fmt: skip
     """The problem that the options of `plan` describe; all goals that are given must hold."""
+    from trace2strips.judging.problems import read_source_problem
+    from trace2strips.model.goals import applicability, goal_of, initial_state, pose, split_names, state_after
+
     asked = goal is not None or after is not None or enable is not None
     if problem is not None:
         if asked or init is not None:
@@ -80,12 +91,10 @@ def pose_task(
         return read_source_problem(source, problem)
     if not asked:
         raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
-    known = source.model.atom_index
-    states = {} if source.world is None else source.world.states
-    start = initial_state(source, None if init is None else split_names(init, {*known, *states}))
-    wanted = goal_of(source.model, split_names(goal or [], known))
+    start = initial_state(source.world or source.model, init)
+    wanted = goal_of(source.model, goal or [])
     if after is not None:
-        wanted &= state_after(source.model, start, split_names([after], source.model.action_index))
+        wanted &= state_after(source.model, start, split_names(after, source.model.action_index))
     if enable is not None:
         wanted &= applicability(source.model, enable)
     return pose(source.model, start, wanted)

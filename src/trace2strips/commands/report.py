@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE
-from rich.table import Table
-from rich.text import Text
 
 from trace2strips.commands.terminal import ForceOption, plain_console
 from trace2strips.errors import FileError, printable
 from trace2strips.files import check_writable, writing_text
-from trace2strips.report import format_markdown, format_page, load_results, make_sections, summary_table
 
 
 def report(
@@ -24,7 +20,16 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder for index.html and tables.md.")] = Path("build/report"),
     force: ForceOption = False,
 ) -> None:
-    """Tables, plots and one HTML page: our figures beside the paper's, and what is missing."""
+    """Tables, plots and a page: our figures beside the paper's.
+
+    Also says what is missing.
+    """
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    from trace2strips.report import format_markdown, format_page, load_results, make_sections, summary_table
+
     found = load_results(results)
     page, tables = out / "index.html", out / "tables.md"
     try:

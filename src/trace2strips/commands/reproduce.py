@@ -56,8 +56,9 @@ def reproduce(
     ray_cpus: Annotated[int, typer.Option(min=1, help="CPUs of a run on the cluster.")] = CPUS,
     quiet: QuietOption = False,
 ) -> None:
-    """Do the runs behind the paper's results: what is missing is run, what was cut off goes on.
+    """Do the runs behind the paper's results.
 
+    What is missing is run, what was cut off goes on.
     Can be stopped at any time; the same command goes on. Exit code 1: a run has failed.
     """
     check_names(experiments, domain or (), network or (), encoding or ())

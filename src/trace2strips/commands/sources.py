@@ -1,12 +1,11 @@
 """What a user may name as a model: the folder of a learned run, a propositional PDDL file, or a benchmark domain.
 
-Here, with the commands, because only they turn words into models; everything below is given the models themselves.
+Here, with the commands, because only they and `api` turn words into models; everything below is given the models
+themselves.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable
 from pathlib import Path
 
 from trace2strips.errors import DomainError, FileError, shorten
@@ -45,8 +44,3 @@ def hidden_domain_or_none(figures: Figures) -> Domain | None:
         return find_hidden_domain(figures)
     except DomainError:
         return None
-
-
-def split_names(values: Iterable[str], known: Container[str]) -> list[str]:
-    """Names from options: a value that is a name itself, or several names with spaces or commas between them."""
-    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]

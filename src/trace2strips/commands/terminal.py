@@ -1,30 +1,84 @@
-"""What all commands share: option types, the console, the progress bar."""
+"""What commands share: options, the console, tables, progress bars.
+
+`--help` and `--version` answer at once: what takes long to import (numba, rich, a learner) is imported by the function
+that needs it, here and in every command.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from trace2strips.errors import printable, shorten
+from trace2strips.errors import printable
+from trace2strips.planning.planners import PLANNERS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from trace2strips.learners.learner import Figures
+    from trace2strips.learners.training import Report
+    from trace2strips.traces import Dataset
+    from trace2strips.worlds import Domain
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no remarks.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite the output file.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
+
+DomainArgument = Annotated[
+    str, typer.Argument(metavar="DOMAIN", help="A name (blocksworld-5b), a size (ferry:10x8) or a PDDL file.")
+]
+ProblemsOption = Annotated[  # plan and compare take one problem, of a model that is propositional already
+    list[Path] | None,
+    typer.Option(
+        "--problem", metavar="FILE", help="PDDL problem of a PDDL domain file, with its objects; may be repeated."
+    ),
+]
+PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]
+StatesOption = Annotated[int, typer.Option(help="Give up after so many generated states.")]
+SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
+MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
+
+
+def find_domain(name: str, problems: list[Path] | None) -> Domain:
+    """A benchmark domain, or one from PDDL files."""
+    from trace2strips.worlds import domain_from_files, get_domain
+
+    if name.endswith(".pddl") or problems:
+        return domain_from_files(name, problems or [])
+    return get_domain(name)
 
 
 def plain_console() -> Console:
     """Names are any text: none may be taken for rich's markup, an emoji or a number."""
+    from rich.console import Console
+
     return Console(markup=False, emoji=False, highlight=False)
+
+
+def table_of_pairs(title: str, rows: Iterable[tuple[str, str]], numbers: bool = False) -> Table:
+    """A name and its value a line: fits into any terminal. Numbers stand at the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), show_header=False)
+    table.add_column()
+    table.add_column(justify="right" if numbers else "left")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table
 
 
 @contextmanager
 def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A bar with the time left, on the terminal only; yields a function to be told how much is new."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     console = Console(stderr=True)
     with Progress(
         TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
@@ -34,6 +88,47 @@ def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int],
         yield lambda new: progress.advance(task, new)
 
 
-def listing(names: tuple[str, ...]) -> str:
-    shown = ", ".join(shorten(printable(name)) for name in names[:5])
-    return f"{len(names)}" + (f": {shown}{' …' if len(names) > 5 else ''}" if names else "")
+@contextmanager
+def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
+    """Steps, accuracy and time left, on the terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
+        console=console, disable=quiet or not console.is_terminal, transient=True,
+    ) as progress:  # fmt: skip
+        task = progress.add_task("training", total=None, note="")
+
+        def show(stage: str, report: Report) -> None:
+            note = f"step {report.step:,}, loss {report.loss:.2g}, accuracy {max(report.best, 0):.4f}"
+            progress.update(task, description=stage, total=report.steps, completed=report.step, note=note)
+
+        yield show
+
+
+def place_of(dataset: Dataset, file: Path, trace: int) -> str:
+    """Where a trace stands, for a message."""
+    return f"at {printable(str(file))}:{dataset.lines[trace]}" if dataset.lines else f"in trace {trace + 1}"
+
+
+def show_figures(run: Path, figures: Figures) -> None:
+    """How well training and test traces are predicted, and what was learned."""
+    traces, tests = figures.traces, figures.test_traces
+    model = " of the extracted model"
+    for split, accuracy, errors, count in (
+        ("train accuracy", figures.train_accuracy, figures.train_errors, traces),
+        (f"train accuracy{model}", figures.model_train_accuracy, figures.model_train_errors, traces),
+        ("test accuracy", figures.test_accuracy, figures.test_errors, tests),
+        (f"test accuracy{model}", figures.model_test_accuracy, figures.model_test_errors, tests),
+    ):
+        if accuracy is not None:
+            print(f"{split} {accuracy:.5f} ({errors} of {count:,} wrong)")
+    if figures.atoms is None:
+        print(f"a network alone, no model: the traces told no final values; {figures.train_seconds:.1f} s: {run}")
+        return
+    print(
+        f"{figures.atoms} atoms ({figures.invented_atoms} invented), {figures.preconditions} preconditions, "
+        f"{figures.effects} effects, {figures.train_seconds:.1f} s: {run / 'model.pddl'}"
+    )

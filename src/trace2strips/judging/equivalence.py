@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trace2strips.errors import UserError
+from trace2strips.errors import UserError, listing, printable
 from trace2strips.judging.invariants import Counterpart, find_invariants
 from trace2strips.judging.joint import JointModel, Starts, everything_true
 from trace2strips.judging.product_search import Difference, ProductSearch, walk_for_difference
@@ -28,7 +28,7 @@ EXHAUSTED, INVARIANTS = "exhausted", "invariants"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answer of `compare` and what it rests on."""
+    """The answer of `compare` and what it rests on. It prints itself."""
 
     verdict: str  # equivalent, different, not distinguished
     how: tuple[str, ...]  # equivalent: exhausted, invariants, or both
@@ -55,6 +55,70 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join((self.verdict, *self.explanation()))
+
+    def explanation(self) -> list[str]:
+        """What the verdict rests on, in lines for people."""
+        lines = [f"starts: {self.starts:,}, {self.origin}"]
+        for side, other, only in (("A", "B", self.only_a), ("B", "A", self.only_b)):
+            if only:
+                lines.append(f"{side} alone has {listing(only)}; {other} counts as refusing them always")
+        if EXHAUSTED in self.how:
+            lines.append(f"shown by the product state space, exhausted: {self.pairs:,} pairs of states")
+        if INVARIANTS in self.how:
+            lines.append(
+                "shown by invariants: each precondition of one model follows from those of the other, "
+                "wherever both can be"
+            )
+        if self.further:
+            lines.append(f"a second draw brought {self.further:,} other starts; the proof covers them too")
+        if self.added:
+            lines.append(
+                f"a second draw brought {self.added:,} starts that were not covered; all of it is among those above now"
+            )
+        if self.trace is not None:
+            lines += describe_difference(self, self.trace)
+        elif not self.how:
+            lines.append(f"{self.pairs:,} pairs of states were looked at; --max-pairs allows more")
+        return [printable(line) for line in (*lines, *describe_mapping(self))]
+
+
+def describe_difference(result: Comparison, trace: tuple[str, ...]) -> list[str]:
+    """The trace that only one model accepts, and why the other does not."""
+    refuser, accepter = ("A", "B") if result.refused_by == "A" else ("B", "A")
+    reason = "it has no such action" if result.missing is None else f"{', '.join(result.missing)} is false"
+    return [
+        f"{'a shortest' if result.shortest else 'a'} trace that tells them apart, {len(trace)} actions:",
+        f"  start: {result.start}",
+        f"    A: {' '.join(result.start_a) or 'nothing is true'}",
+        f"    B: {' '.join(result.start_b) or 'nothing is true'}",
+        *(f"  {name}" for name in trace[:-1]),
+        f"  {trace[-1]}   refused by {refuser} ({reason}), accepted by {accepter}",
+    ]
+
+
+def describe_mapping(result: Comparison) -> list[str]:
+    """Atoms that equal their namesakes are counted, the others listed."""
+    if not result.mapping and not result.mapping_back:
+        return []
+    same = sum(item.relation == "equal" and item.other == item.atom for item in result.mapping)
+    lines = [f"atoms proven equal to their namesakes: {same:,}"]
+    shown: set[tuple[str, str | None]] = set()
+    for side, other, items in (("A", "B", result.mapping), ("B", "A", result.mapping_back)):
+        for item in items:
+            pair = (item.atom, item.other) if side == "A" else (str(item.other), item.atom)
+            if item.other != item.atom and pair not in shown:
+                lines.append(f"  {describe_counterpart(side, other, item)}")
+                shown.add(pair)
+    return lines
+
+
+def describe_counterpart(side: str, other: str, item: Counterpart) -> str:
+    if item.relation in ("equal", "opposite"):
+        return f"{item.atom} ({side}) {'=' if item.relation == 'equal' else '= not'} {item.other} ({other})"
+    return f"{item.atom} ({side}) " + ("has no counterpart" if item.relation == "none" else f"is {item.relation}")
 
 
 def compare(

@@ -71,6 +71,19 @@ class PlanningReport:
             "unsolved_because": dict(sorted(failed.items())),
         }
 
+    def summary(self) -> list[tuple[str, str]]:
+        """The columns of the paper's extended tables, for people: name and value."""
+        row = self.row()
+        found = [(outcome.value, f"{self.count(outcome)}") for outcome in Outcome]
+        for heading, name, form in (
+            ("mean length", "plan_mean_length", "{:.1f}"),
+            ("longest plan", "plan_max_length", "{}"),
+            ("mean time", "plan_seconds", "{:.4f} s"),
+            ("mean generated states", "plan_states", "{:,.0f}"),
+        ):
+            found.append((heading, "-" if row[name] is None else form.format(row[name])))
+        return found
+
 
 def mean(values: Sequence[int | float]) -> float | None:
     return sum(values) / len(values) if values else None

@@ -1,38 +1,17 @@
-"""How a planning problem is put to a source: by atoms, by the name of an initial state, or by a PDDL problem file.
-
-The file is in the model's own atoms or in those of the hidden domain, grounded or lifted.
+"""A planning problem for a source from a PDDL problem file, in the model's own atoms or in those of the hidden domain,
+grounded or lifted. (By atoms, or by the name of an initial state: `model.goals`.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from trace2strips.errors import ModelError, PddlError, suggest, with_file
+from trace2strips.errors import PddlError, with_file
 from trace2strips.files import read_text
 from trace2strips.judging.plan_outcomes import align, start_names
 from trace2strips.judging.sources import Source
 from trace2strips.model.strips import State, StripsProblem
 from trace2strips.pddl import parse_expression, parse_model_problem, parse_problem
-from trace2strips.traces.dataset import START
-
-
-def initial_state(source: Source, words: Sequence[str] | None) -> State:
-    """By atoms, or by the name of a learned initial state; without a word, where all training traces began."""
-    states = {} if source.world is None else source.world.states
-    if words is None:
-        if START in states:
-            return states[START]
-        raise ModelError(
-            "where to start is not said",
-            hint="--init s0 names one of the learned initial states" if states else "--init ATOM … or --problem FILE",
-        )
-    if len(words) == 1 and words[0] in states:
-        return states[words[0]]
-    if states and not any(word in source.model.atom_index for word in words):
-        raise ModelError(f"unknown initial state {words[0]!r}" if words else "no initial state is named",
-                         hint=suggest(words[0] if words else "", states, "initial states"))  # fmt: skip
-    return source.model.state(words)
 
 
 def read_source_problem(source: Source, path: Path) -> StripsProblem:

@@ -10,6 +10,7 @@ other side is to be told. From other states, with every atom true for instance, 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,12 @@ from trace2strips.judging.equivalence import check_seed
 from trace2strips.judging.joint import Starts, everything_true
 from trace2strips.judging.problems import outline
 from trace2strips.judging.sources import Source
+from trace2strips.model.goals import Names, split_names
 from trace2strips.model.strips import Atom, State, StripsAction, StripsModel, state_of
 from trace2strips.model.vocabulary import Kind
 from trace2strips.pddl import encode_name, parse_model_problem, parse_problem
 from trace2strips.traces import Dataset
+from trace2strips.traces.reading import Traces, as_told
 from trace2strips.worlds import Domain
 
 MOST_STARTS = 10_000_000
@@ -40,6 +43,48 @@ def with_final_values(a: Source, b: Source) -> tuple[StripsModel, StripsModel]:
     ]
     first, second = (StripsModel(m.atoms, (*m.actions, *actions), m.name) for m in (a.model, b.model))
     return first, second
+
+
+def choose_starts(
+    a: Source,
+    b: Source,
+    init: Names | None = None,
+    problem: Path | None = None,
+    traces: Traces | None = None,
+    domain: Domain | None = None,
+    count: int = 100_000,
+    seed: int = 0,
+) -> tuple[Starts, Starts | None]:
+    """The starts that a user gives in one of these ways, else those of `find_starts`; and further ones for a proof."""
+    atoms, state = read_init(a, b, init)
+    if sum(option is not None for option in (atoms, problem, traces, domain)) > 1:
+        raise UserError("several starts are given", hint="one of --init, --problem, --traces and --domain")
+    if problem is not None:
+        return problem_starts(a, b, problem, state), None
+    if traces is not None:
+        dataset = as_told(traces)
+        file = Path(traces) if isinstance(traces, str | PathLike) else None
+        given = trace_starts(a, b, dataset) if file is None else with_file(file, lambda: trace_starts(a, b, dataset))
+        return (given if state is None else given.only(state)), None
+    if atoms is not None or (a.named_states and b.named_states and state is not None):
+        origin = "the initial state given" if atoms is None else "the initial atoms given"
+        return told_starts(a, b, atoms or (), origin, state), None
+    given, further = find_starts(a, b, domain, count, seed)
+    return (given if state is None else given.only(state)), further
+
+
+def read_init(a: Source, b: Source, values: Names | None) -> tuple[list[str] | None, str | None]:
+    """The atoms of --init, and the name of an initial state among them; None where there are none."""
+    if values is None:
+        return None, None
+    states = dict.fromkeys((*a.named_states, *b.named_states))
+    known = {atom for side in (a, b) if not side.named_states for atom in side.model.atoms}
+    words = split_names(values, known | states.keys())
+    names = [word for word in dict.fromkeys(words) if word in states and word not in known]
+    if len(names) > 1:
+        raise UserError(f"two initial states are named, {names[0]!r} and {names[1]!r}", hint="one at a time")
+    atoms = [word for word in words if word not in names]
+    return (atoms if atoms or not names else None), (names[0] if names else None)
 
 
 # --- given -----------------------------------------------------------------------------------------------------------

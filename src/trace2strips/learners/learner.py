@@ -18,10 +18,12 @@ from jaxtyping import Bool
 from trace2strips.errors import TraceError, UserError, shorten
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.training import Report
+from trace2strips.model.goals import START, Goal, Names, goal_of, initial_state, pose
 from trace2strips.model.strips import State, StripsModel
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import format_model
+from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
@@ -252,7 +254,18 @@ class Learned:
 
     def start(self, name: str | None = None) -> State:
         """What the model says of an initial state: by name, or where traces that tell nothing begin."""
-        return self.need_world().start("start" if name is None else name)
+        return self.need_world().start(START if name is None else name)
+
+    def plan(self, goal: Names | Goal, init: Names | None = None, planner: str = "mimir") -> PlanResult:
+        """A plan that makes these atoms true, or false where written "!atom".
+
+        `init` lists the atoms that are true at the start, or names a learned initial state. Without it the plan starts
+        where traces begin that do not tell their initial state.
+        """
+        world = self.need_world()
+        start = initial_state(world, init)
+        wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
+        return solve(pose(world.model, start, wanted), planner)
 
     def errors(self, traces: Traces) -> int:
         """Traces with a wrong prediction. Names that training did not have are the user's error."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trace2strips.errors import UserError, suggest
-from trace2strips.learners.learner import Learner
+
+if TYPE_CHECKING:
+    from trace2strips.learners.learner import Learner
 
 LEARNERS: dict[str, tuple[str, str]] = {  # name → module and class
     "completion": ("trace2strips.learners.completion.learner", "Completion"),
@@ -44,4 +46,5 @@ def make_learner(name: str = DEFAULT, settings: Mapping[str, Any] | None = None)
 
 
 def learner_names() -> tuple[str, ...]:
+    """All learners by name, as `learn` takes them."""
     return tuple(LEARNERS)

@@ -1,18 +1,22 @@
 """What a user can ask of a model: reach these atoms, come to the state after this trace, make that action applicable.
 
 A goal may say that atoms be false. Planners want positive goals, so `pose` adds the complement of such an atom: `!p` is
-true exactly where p is false. May import up to `strips`.
+true exactly where p is false.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from trace2strips.errors import ModelError
+from trace2strips.errors import ModelError, suggest
 from trace2strips.model.strips import Atom, State, StripsAction, StripsModel, StripsProblem, walk
+from trace2strips.model.world import WorldModel
 
 NOT = "!"  # written before an atom that is to be false
+START = "start"  # the initial state of traces that do not tell theirs
+Names = str | Iterable[str]  # several, or one text with spaces or commas between them
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,43 @@ class Goal:
         return Goal(self.true | other.true, self.false | other.false)
 
 
-def goal_of(model: StripsModel, words: Iterable[str]) -> Goal:
+def goal_of(model: StripsModel, names: Names) -> Goal:
     """From atoms by name; `!p` asks for p to be false. A name with a real `!` in front is taken as it is."""
-    words = list(words)
+    words = split_names(names, {*model.atoms, *(NOT + atom for atom in model.atoms)})
     negative = [word for word in words if word.startswith(NOT) and word not in model.atom_index]
     positive = [word for word in words if word not in negative]
     return Goal(model.state(positive), model.state(word.removeprefix(NOT) for word in negative))
+
+
+def split_names(values: Names, known: Container[str]) -> list[str]:
+    """Each value is a name itself, or several names with spaces or commas between them."""
+    values = [values] if isinstance(values, str) else values
+    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]
+
+
+def initial_state(source: StripsModel | WorldModel, names: Names | None) -> State:
+    """By atoms, or by the name of a learned initial state; without a name, where all training traces began.
+
+    Atoms that training was told and that the learned model came to do without change nothing.
+    """
+    if isinstance(source, WorldModel):
+        model, states, told = source.model, source.states, source.vocabulary.init_atoms
+    else:
+        model, states, told = source, {}, ()
+    if names is None:
+        if START in states:
+            return states[START]
+        raise ModelError(
+            "where to start is not said",
+            hint="--init s0 names one of the learned initial states" if states else "--init ATOM … or --problem FILE",
+        )
+    words = split_names(names, {*model.atoms, *states, *told})
+    if len(words) == 1 and words[0] in states:
+        return states[words[0]]
+    if states and not any(word in model.atom_index for word in words):
+        raise ModelError(f"unknown initial state {words[0]!r}" if words else "no initial state is named",
+                         hint=suggest(words[0] if words else "", states, "initial states"))  # fmt: skip
+    return model.state(word for word in words if word in model.atom_index or word not in told)
 
 
 def state_after(model: StripsModel, init: State, trace: Sequence[str]) -> Goal:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Any
 
-from trace2strips.errors import PlannerError
+from trace2strips.errors import PlannerError, printable
 from trace2strips.model.strips import StripsModel, StripsProblem
 from trace2strips.planning.planners import Planner, Status
 
@@ -49,8 +49,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """How a search ended. `plan` holds the model's own action names; `states` counts generated states as the planner
-    does; `seconds` is the search with its preparation, without the start of a worker.
+    """How a search ended; it prints itself. `plan` holds the model's own action names; `states` counts generated states
+    as the planner does; `seconds` is the search with its preparation, without the start of a worker.
     """
 
     status: Status
@@ -58,6 +58,13 @@ class PlanResult:
     states: int | None
     seconds: float
     message: str = ""
+
+    def __str__(self) -> str:
+        """The plan, an action a line, or why there is none."""
+        if self.plan is None:
+            why = f" ({self.message})" if self.status is Status.CRASHED else ""
+            return f"no plan: {self.status.value}{printable(why)}"
+        return "\n".join(map(printable, self.plan)) or "nothing to do: the goal holds already"
 
 
 class Worker:

@@ -144,8 +144,8 @@ class Disagreement:
     says_worked: bool
 
 
-def compare_with(dataset: Dataset, model: StripsModel) -> Disagreement | None:
-    """Check every label against a known model, but for the traces with `unknown_starts`."""
+def predict(dataset: Dataset, model: StripsModel) -> Bool[np.ndarray, " positions"]:
+    """Which positions a known model refuses; nothing is said of traces with `unknown_starts`."""
     vocabulary = dataset.vocabulary
     for noun, names, known in (
         ("action", vocabulary.actions, model.action_index),
@@ -155,11 +155,16 @@ def compare_with(dataset: Dataset, model: StripsModel) -> Disagreement | None:
             if name not in known:
                 raise TraceError(f"unknown {noun} {name!r}", hint=suggest(name, known, f"{noun}s"))
     states = {name: dataset.states.get(name, frozenset()) for name in vocabulary.init_states}
-    labels = label_tokens(vocabulary.extend(model, states).bits, dataset.tokens, dataset.offsets)
+    return label_tokens(vocabulary.extend(model, states).bits, dataset.tokens, dataset.offsets)
+
+
+def compare_with(dataset: Dataset, model: StripsModel) -> Disagreement | None:
+    """Check every label against a known model, but for the traces with `unknown_starts`."""
+    labels = predict(dataset, model)
     skipped = np.repeat(unknown_starts(dataset), np.diff(dataset.offsets))
     wrong = np.flatnonzero((labels != dataset.inapplicable) & ~skipped)
     if not len(wrong):
         return None
     trace, position = locate(dataset, int(wrong[0]))
-    name = vocabulary.names[int(dataset.tokens[wrong[0]])]
+    name = dataset.vocabulary.names[int(dataset.tokens[wrong[0]])]
     return Disagreement(len(wrong), trace, position, name, not bool(dataset.inapplicable[wrong[0]]))

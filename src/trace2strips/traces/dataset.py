@@ -11,12 +11,11 @@ import numpy as np
 from jaxtyping import Bool, Int64, UInt
 
 from trace2strips.errors import TraceError
+from trace2strips.model.goals import START
 from trace2strips.model.strips import Atom, State
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.dataset_file import read_fields, write_fields
 from trace2strips.traces.trace import Trace
-
-START = "start"  # the initial state of traces that do not tell theirs
 
 
 @dataclass(frozen=True)

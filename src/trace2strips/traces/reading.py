@@ -18,13 +18,18 @@ HINT = "a path, a Dataset, a list of Trace, or lists such as [('open', True), ('
 
 def as_dataset(traces: Traces) -> Dataset:
     """One dataset, whatever was given; every trace in it says where it starts."""
+    return as_told(traces).with_start()
+
+
+def as_told(traces: Traces) -> Dataset:
+    """The same; of a start only what the traces themselves tell."""
     if isinstance(traces, Dataset):
-        return traces.with_start()
+        return traces
     if isinstance(traces, str | PathLike):
-        return read_traces(Path(traces)).with_start()
+        return read_traces(Path(traces))
     if not isinstance(traces, Iterable):
         raise TraceError(f"{shorten(repr(traces))} are no traces", hint=HINT)
-    return Dataset.of([as_trace(number, item) for number, item in enumerate(traces, 1)]).with_start()
+    return Dataset.of([as_trace(number, item) for number, item in enumerate(traces, 1)])
 
 
 def as_trace(number: int, item: Any) -> Trace:

@@ -1,0 +1,121 @@
+"""`trace2strips check`: what is in a trace file, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trace2strips.commands.terminal import (
+    JsonOption,
+    ProblemsOption,
+    QuietOption,
+    find_domain,
+    place_of,
+    plain_console,
+    progress_bar,
+    table_of_pairs,
+)
+from trace2strips.errors import PddlError, TraceError, listing, printable, with_file
+
+if TYPE_CHECKING:
+    from trace2strips.model.strips import StripsModel
+    from trace2strips.model.vocabulary import Vocabulary
+    from trace2strips.traces import Dataset
+    from trace2strips.traces.checking import Contradiction
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace file or dataset.")],
+    domain: Annotated[str | None, typer.Option(help="Check names and labels against this domain as well.")] = None,
+    problem: ProblemsOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Statistics of a trace file, or what is wrong with it and where.
+
+    Contradictions (an action worked here and was refused there, after the same history) are counted.
+    They are no error: exit code 0, learning still works. Labels that disagree with --domain are one.
+    Traces that start in a named state are compared only in a .t2s, which says what holds in it.
+    """
+    from trace2strips.traces import describe, find_contradictions, read_traces, unknown_starts
+
+    if problem and domain is None:
+        raise PddlError("--problem needs --domain", hint="--domain DOMAIN.pddl --problem PROBLEM.pddl")
+    model = None if domain is None else find_domain(domain, problem).model
+    with progress_bar("reading", size_of(file), quiet) as advance:
+        vocabulary = None if model is None else model_vocabulary(model)
+        dataset = read_traces(file, vocabulary, any_state=True, progress=advance)
+    statistics = describe(dataset)
+    contradictions = find_contradictions(dataset)
+    if model is not None:
+        check_against(dataset, model, file, str(domain))
+    if as_json:
+        found = [asdict(c) | lines_of(dataset, c) for c in contradictions]
+        print(json.dumps(asdict(statistics) | {"contradictions": found}, indent=1))
+        return
+    share = statistics.refused / statistics.positions if statistics.positions else 0.0
+    rows = (
+        ("traces", f"{statistics.traces:,}"),
+        ("different actions", f"{statistics.actions:,}"),
+        ("actions in all", f"{statistics.positions:,}"),
+        ("refused", f"{statistics.refused:,} ({share:.1%})"),
+        ("actions a trace", f"{statistics.shortest} to {statistics.longest}, {statistics.mean_length:.1f} on average"),
+        ("with initial atoms", f"{statistics.with_init:,}"),
+        ("with named initial state", f"{statistics.with_state:,}"),
+        ("with final values", f"{statistics.with_final:,}"),
+        ("never worked", listing(statistics.never_worked)),
+        ("never refused", listing(statistics.never_refused)),
+        ("contradictions", f"{len(contradictions):,}"),
+    )
+    console = plain_console()
+    console.print(table_of_pairs(printable(str(file)), rows))
+    for item in contradictions[:3]:
+        worked, refused = (place_of(dataset, file, trace) for trace, _ in (item.worked, item.refused))
+        name = printable(item.action)
+        console.print(
+            f"contradiction: {name} worked {worked}, refused {refused}, after the same history", soft_wrap=True
+        )
+    if model is not None:
+        skipped = int(unknown_starts(dataset).sum())
+        if skipped and not quiet:
+            console.print(f"{skipped:,} traces not compared: the file does not say what holds in their named states")
+        which = "every label" if not skipped else "every other label"
+        console.print(f"{which} agrees with {domain}" if skipped < len(dataset) else "no label was compared")
+
+
+def lines_of(dataset: Dataset, item: Contradiction) -> dict[str, int]:
+    if not dataset.lines:
+        return {}
+    return {"worked_line": dataset.lines[item.worked[0]], "refused_line": dataset.lines[item.refused[0]]}
+
+
+def size_of(file: Path) -> int:
+    with suppress(OSError):
+        return file.stat().st_size
+    return 0  # the reader will say what is wrong with it
+
+
+def model_vocabulary(model: StripsModel) -> Vocabulary:
+    from trace2strips.model.vocabulary import Vocabulary
+
+    names = tuple(action.name for action in model.actions)
+    return Vocabulary(names, init_atoms=model.atoms, test_atoms=model.atoms, has_init_false=True)
+
+
+def check_against(dataset: Dataset, model: StripsModel, file: Path, domain: str) -> None:
+    from trace2strips.traces import compare_with
+
+    found = with_file(file, lambda: compare_with(dataset, model))
+    if found is not None:
+        said, right = ("worked", "refuses") if found.says_worked else ("was refused", "allows")
+        raise TraceError(
+            f"{found.count:,} labels disagree with {domain}: in trace {found.trace + 1}, {found.action!r} {said} "
+            f"where the domain {right} it",
+            file=file, line=dataset.lines[found.trace] if dataset.lines else None,
+            hint="is it the right domain, and are the initial states complete?",
+        )  # fmt: skip

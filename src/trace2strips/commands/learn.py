@@ -1,0 +1,81 @@
+"""`trace2strips learn`: a run folder with a STRIPS world model, learned from traces."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trace2strips.commands.terminal import ForceOption, QuietOption, place_of, show_figures, training_bar
+from trace2strips.errors import printable, with_file
+from trace2strips.learners.registry import DEFAULT, LEARNERS
+
+if TYPE_CHECKING:
+    from trace2strips.learners.learner import Figures
+    from trace2strips.learners.training import Report
+    from trace2strips.traces import Dataset
+
+
+def learn(
+    traces: Annotated[Path, typer.Argument(metavar="TRACES", help="Trace file or dataset to learn from.")],
+    out: Annotated[Path, typer.Option(help="Folder for the run; an unfinished one there goes on.")],
+    test: Annotated[Path | None, typer.Option(help="Trace file or dataset to test on.")] = None,
+    learner: Annotated[str, typer.Option(help=f"{', '.join(LEARNERS)}.")] = DEFAULT,
+    form: Annotated[str | None, typer.Option(help="Of strips: factored (ours) or attention (the paper's).")] = None,
+    heads: Annotated[int | None, typer.Option(help="At most so many atoms; default: as many as needed.")] = None,
+    preset: Annotated[str | None, typer.Option(help="fast (ours) or paper (the paper's values).")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="Training steps other than the preset's.")] = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Learn a STRIPS world model from traces.
+
+    Writes model.pddl, model.json, metrics.json and weights.
+    """
+    from trace2strips.learners.learner import check_names
+    from trace2strips.learners.learning import learn as learn_model
+    from trace2strips.learners.registry import make_learner
+    from trace2strips.learners.runs import RunLog, content_hash, open_run
+    from trace2strips.traces import read_traces
+
+    told = {"form": form, "heads": heads, "preset": preset, "steps": steps}
+    chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
+    dataset = read_traces(traces).with_start()
+    testing = None if test is None else read_traces(test).with_start()
+    with_file(traces, lambda: chosen.check(dataset))
+    if testing is not None:
+        with_file(str(test), lambda: check_names(dataset.vocabulary, testing.vocabulary))
+    open_run(out, chosen.run_settings(seed, content_hash(dataset)), force)
+    log = RunLog(out)
+    try:
+        with training_bar(quiet) as show:
+
+            def watch(stage: str, report: Report) -> None:
+                log.write(stage, report)
+                show(stage, report)
+
+            learned = with_file(
+                traces, lambda: learn_model(dataset, chosen, seed=seed, test=testing, folder=out, watch=watch)
+            )
+    finally:
+        log.close()
+    learned.write(out)
+    warn(learned.figures, dataset, traces)
+    if not quiet:
+        show_figures(out, learned.figures)
+
+
+def warn(figures: Figures, dataset: Dataset, file: Path) -> None:
+    """What a user should know of the traces, a line each on standard error."""
+    for warning in figures.warnings:
+        print(f"trace2strips: {warning}", file=sys.stderr)
+    if (first := figures.first_contradiction) is not None:
+        worked, refused = (place_of(dataset, file, which[0]) for which in (first.worked, first.refused))
+        example = f"{printable(first.action)} worked {worked} and was refused {refused} after the same history"
+        print(
+            f"trace2strips: {figures.contradictions} contradictions in the labels, for example {example}",
+            file=sys.stderr,
+        )
