@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from trace2strips.experiments.datasets import DatasetCache
-from trace2strips.experiments.results import Row, append_result, read_results
+from trace2strips.experiments.results import put_result, read_results
+from trace2strips.experiments.rows import Row
 from trace2strips.experiments.runs import Run
 from trace2strips.learners.training import Report
 
@@ -53,7 +54,7 @@ def execute_missing(
     given = (run for run in tuple(left) if end is None or time.monotonic() < end)
     for run, outcome in executor(given, tell):
         if not isinstance(outcome, Failure):
-            append_result(results, outcome)
+            put_result(results, outcome)
             left.remove(run)
             if cache is not None:
                 cache.discard(run, left)

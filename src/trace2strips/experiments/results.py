@@ -1,4 +1,4 @@
-"""The file of results: one JSON object a line, one line for each finished run, told apart by the fields of `Run`.
+"""The file of results: a row a line, one for each finished run.
 
 Several processes may add to it at once. A last line that was cut off while it was written counts for nothing and is
 removed by the next one that adds.
@@ -8,22 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-from trace2strips.errors import FileError, UserError
+from trace2strips.errors import FileError
+from trace2strips.experiments.rows import Row, format_row, read_row
 from trace2strips.experiments.runs import Run
 from trace2strips.files import check_readable, locked, reading
-
-Row = dict[str, Any]
-KEY = tuple(field.name for field in fields(Run))
-HINT = "repair or remove the line"
-
-
-def run_of(row: Row) -> Run:
-    """The run that a row is of."""
-    return Run(**{name: row[name] for name in KEY})
 
 
 def read_results(path: Path) -> dict[Run, Row]:
@@ -35,7 +25,7 @@ def read_results(path: Path) -> dict[Run, Row]:
         return parse(path, path.read_bytes())
 
 
-def append_result(path: Path, row: Row) -> bool:
+def put_result(path: Path, row: Row) -> bool:
     """Add a row, unless its run is there already: then False."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,10 +33,10 @@ def append_result(path: Path, row: Row) -> bool:
             stream.seek(0)
             found = stream.read()
             whole = found[: complete(found)]
-            if run_of(row) in parse(path, whole):
+            if row.run in parse(path, whole):
                 return False
             stream.truncate(len(whole))
-            line = json.dumps(row).encode() + b"\n"
+            line = format_row(row).encode() + b"\n"
             stream.write(b"\n" + line if whole and not whole.endswith(b"\n") else line)
             stream.flush()
             os.fsync(stream.fileno())
@@ -71,12 +61,9 @@ def parse(path: Path, found: bytes) -> dict[Run, Row]:
     for number, line in enumerate(found[: complete(found)].splitlines(), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-            run = run_of(row)
-        except (ValueError, KeyError, TypeError, UserError):
-            raise FileError("not the result of a run", file=path, line=number, hint=HINT) from None
-        if run in rows:
-            raise FileError(f"the run of line {lines[run]} again", file=path, line=number, hint="keep one of the two")
-        rows[run], lines[run] = row, number
+        row = read_row(line, path, number)
+        if row.run in rows:
+            first = lines[row.run]
+            raise FileError(f"the run of line {first} again", file=path, line=number, hint="keep one of the two")
+        rows[row.run], lines[row.run] = row, number
     return rows

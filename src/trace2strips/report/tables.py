@@ -60,6 +60,11 @@ def words(title: str) -> Column:
     return Column(title, number=False)
 
 
+def slug(name: str) -> str:
+    """A learner's name as a part of an id or of a colour's name: no plus sign."""
+    return name.replace("+", "-")
+
+
 def accuracy(value: float | None, digits: int = 4) -> str:
     """A share of 1. Never rounded up to 1 nor down to 0: an error stays visible."""
     if value is None:
