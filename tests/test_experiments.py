@@ -15,9 +15,10 @@ from conftest import figures
 from trace2strips.errors import FileError
 from trace2strips.experiments import EXPERIMENTS, Row, Run, perform, planned, read_results
 from trace2strips.experiments.catalogue import arranged, paper_settings
+from trace2strips.experiments.code import run_code
 from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
 from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of, wanted_steps
-from trace2strips.experiments.execution import Failure, Tell, execute_missing
+from trace2strips.experiments.execution import Failure, Tell, execute, left_to_do
 from trace2strips.experiments.performing import NOT_IN_ROWS, against_length, differences
 from trace2strips.experiments.results import put_result
 from trace2strips.experiments.rows import KINDS, Machine, format_row, read_row
@@ -189,6 +190,20 @@ def test_what_older_code_left_in_the_folder_is_done_anew(tmp_path: Path) -> None
     assert figures(perform(TINY, tmp_path / "run")) == figures(perform(TINY, tmp_path / "new"))
 
 
+def test_what_other_code_left_in_the_folder_is_done_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its row is not taken, and if the learner is another one its model is not either."""
+    run, told = replace(TINY, learner="completion", settings={}), list[str]()
+    row = perform(run, tmp_path)
+    monkeypatch.setattr("trace2strips.experiments.performing.run_code", lambda _: "changed")
+    again = perform(run, tmp_path, watch=lambda stage, _: told.append(stage))
+    assert (again.code, "completion" in told) == ("changed", False)  # the model was there
+    monkeypatch.setattr("trace2strips.experiments.performing.run_code", lambda _: "changed again")
+    monkeypatch.setattr("trace2strips.experiments.performing.learner_code", lambda _: "changed too")
+    last = perform(run, tmp_path, watch=lambda stage, _: told.append(stage))
+    assert (last.code, "completion" in told) == ("changed again", True)
+    assert figures(row) | {"code": ""} == figures(last) | {"code": ""}
+
+
 def test_a_run_killed_before_its_first_file_starts(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
@@ -313,6 +328,25 @@ def test_two_processes_may_append(tmp_path: Path) -> None:
     assert sorted(run.seed for run in read_results(path)) == list(range(60))
 
 
+def replace_many(path: Path, code: str) -> None:
+    for seed in range(30):
+        put_result(path, measured(replace(TINY, seed=seed), code=code))
+
+
+def test_rows_may_be_replaced_while_others_are_added(tmp_path: Path) -> None:
+    """A new file takes the place of the old one, and nobody writes into the one that is gone."""
+    path = tmp_path / "runs.jsonl"
+    context = multiprocessing.get_context("spawn")
+    works = [(replace_many, "one"), (replace_many, "two"), (append_many, range(30, 60))]
+    processes = [context.Process(target=work, args=(path, what)) for work, what in works]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert sorted(run.seed for run in read_results(path)) == list(range(60))
+
+
 # --- the loop --------------------------------------------------------------------------------------------------------
 
 
@@ -332,16 +366,38 @@ def test_what_is_missing_is_done(tmp_path: Path) -> None:
             noted.append(len(read_results(path)))
             yield run, Failure("too bad") if run.seed == 2 else measured(run)
 
-    outcomes = list(execute_missing(wanted, path, executor, tell))
+    outcomes = list(execute(left_to_do(wanted, read_results(path)), path, executor, tell))
     assert [(run.seed, isinstance(outcome, Failure)) for run, outcome in outcomes] == [
         (0, False),
         (2, True),
         (3, False),
     ]
     assert noted == [1, 2, 2]  # a row is in the file before the next run begins
-    assert list(execute_missing(wanted, path, executor, tell, seconds=0.0)) == []
-    assert [run.seed for run, _ in execute_missing(wanted, path, executor, tell)] == [2]
+    left = left_to_do(wanted, read_results(path))
+    assert list(execute(left, path, executor, tell, seconds=0.0)) == []
+    assert [run.seed for run, _ in execute(left, path, executor, tell)] == [2]
     assert told == [0, 2, 3, 2]
+
+
+def test_what_older_code_made_is_done_again_and_kept_until_then(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    now = run_code("strips+completion")
+    rows = [measured(replace(TINY, seed=seed), code=code) for seed, code in enumerate((now, "older", None))]
+    for row in rows:
+        put_result(path, row)
+    wanted = [*(row.run for row in rows), replace(TINY, seed=3)]
+    left = left_to_do(wanted, read_results(path), stale=True)
+    assert [run.seed for run in left] == [1, 2]
+
+    def executor(runs: Iterable[Run], _tell: Tell) -> Iterator[tuple[Run, Row | Failure]]:
+        for run in runs:
+            assert list(read_results(path)) == [row.run for row in rows]
+            yield run, Failure("too bad") if run.seed == 2 else measured(run, code=now, train_seconds=1.0)
+
+    list(execute(left, path, executor, lambda *_: None))
+    found = list(read_results(path).values())
+    assert [row.code for row in found] == [now, now, None]  # where it failed the old row stays
+    assert [row.train_seconds for row in found] == [10.0, 1.0, 10.0]
 
 
 # --- estimates -------------------------------------------------------------------------------------------------------

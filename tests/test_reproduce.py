@@ -20,6 +20,7 @@ from trace2strips.commands.reproduce import change
 from trace2strips.experiments import Run, read_results
 from trace2strips.experiments.execution import Failure
 from trace2strips.experiments.local import LocalExecutor
+from trace2strips.experiments.rows import format_row
 
 TINY = ("main", "--domain", "blocksworld:3", "--learner", "strips+completion", "--encoding", "atoms",
         "--traces", 300, "--test-traces", 100, "--steps", 1000)  # fmt: skip
@@ -156,6 +157,36 @@ def test_a_failing_run_does_not_stop_the_others(run: Command, tmp_path: Path) ->
     )
     assert "13 initial states" in (tmp_path / log).read_text()
     assert result.stdout.splitlines()[-1] == "1 of 2 runs are done"
+
+
+def test_what_older_code_made_is_done_again(run: Command, tmp_path: Path) -> None:
+    words = (
+        "reproduce",
+        "untrained",
+        "--domain",
+        "blocksworld:3",
+        "--encoding",
+        "atoms",
+        "--traces",
+        300,
+        "--test-traces",
+        100,
+    )
+    assert run(*words).returncode == 0
+    path = tmp_path / RESULTS
+    ((fresh, row),) = read_results(path).items()
+    nothing = run(*words, "--stale")
+    assert (nothing.returncode, nothing.stdout) == (0, "no row is older than the code\n")
+    path.write_text(f"{format_row(replace(row, code=None, train_accuracy=0.5))}\n")
+    older = path.read_bytes()
+    listed = run(*words, "--stale", "--dry-run").stdout.splitlines()
+    assert listed[1].split()[:4] == ["blocksworld:3", "atoms", "goal", "completion"]
+    assert [line.split(":")[0] for line in listed[2:]] == ["0 done in about 0 s", "1 left", "disk"]
+    assert run(*words).stdout == "1 of 1 runs are done\n"
+    assert path.read_bytes() == older
+    again = run(*words, "--stale")
+    assert again.stdout.splitlines()[-1] == "1 of 1 runs are done"
+    assert figures(read_results(path)[fresh]) == figures(row)
 
 
 def test_a_dry_run_does_nothing(run: Command, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""`trace2strips reproduce`: the runs behind the paper's tables and figures. What is there is not done again."""
+"""`trace2strips reproduce`: the runs behind the paper's tables and figures. What is there is not done again, unless
+older code has made it and `--stale` asks for it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from trace2strips.experiments.catalogue import ENCODINGS, EXPERIMENTS, arranged,
 from trace2strips.experiments.cluster import CPUS, RayExecutor
 from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.estimates import RUN_BYTES, cost, dataset_bytes, estimate
-from trace2strips.experiments.execution import Failure, execute_missing
+from trace2strips.experiments.execution import Failure, execute, left_to_do
 from trace2strips.experiments.local import LocalExecutor
 from trace2strips.experiments.results import read_results
 from trace2strips.experiments.rows import Row
@@ -52,6 +54,7 @@ def reproduce(
     runs: Annotated[Path, typer.Option(help="Folder with a folder for each run.")] = Path("build/runs"),
     datasets: Annotated[Path, typer.Option(help="Folder of sampled traces.")] = Path("build/datasets"),
     keep_datasets: Annotated[bool, typer.Option("--keep-datasets", help="Also when no run needs them.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Do again what older code has made; nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs with time and disk; do nothing.")] = False,
     limit_minutes: Annotated[float | None, typer.Option(help="Begin no further run after so long.")] = None,
     ray: Annotated[
@@ -73,20 +76,24 @@ def reproduce(
         raise UserError(f"{' and '.join(names)} has no such run", hint=f"trace2strips reproduce {names[0]} --dry-run")
     wanted = arranged([change(run, preset, steps, traces, test_traces) for run in chosen])
     rows = read_results(results)
-    if dry_run:
-        show_plan(plain_console(), wanted, rows)
+    left = left_to_do(wanted, rows, stale)
+    if stale and not left:
+        print("no row is older than the code")
         return
-    left = [run for run in wanted if run not in rows]
+    wanted = left if stale else wanted
+    if dry_run:
+        show_plan(plain_console(), wanted, left, rows)
+        return
     if any(run.is_decoder for run in left):
         need_torch()
     check_folders(results, runs, datasets)
     executor = LocalExecutor(runs, datasets) if ray is None else RayExecutor(ray, runs, ray_cpus)
     cache = None if keep_datasets or ray else DatasetCache(datasets)
-    display = Display(plain_console(), wanted, rows, quiet)
+    display = Display(plain_console(), len(wanted), left, rows, quiet)
     seconds = None if limit_minutes is None else 60 * limit_minutes
     try:
         with display.shown():
-            for run, outcome in execute_missing(wanted, results, executor, display.tell, cache, seconds):
+            for run, outcome in execute(left, results, executor, display.tell, cache, seconds):
                 display.finish(run, outcome)
     except KeyboardInterrupt:
         display.sum_up()
@@ -146,12 +153,12 @@ def check_folders(results: Path, *folders: Path) -> None:
     check_writable(results, force=True)
 
 
-def show_plan(console: Console, wanted: Sequence[Run], rows: dict[Run, Row]) -> None:
+def show_plan(console: Console, wanted: Sequence[Run], left: Sequence[Run], rows: dict[Run, Row]) -> None:
     table = Table("domain", "encoding", "suffix", "learner", "settings", box=None)
     for title in ("traces", "seed", "time"):
         table.add_column(title, justify="right")
-    spent = {run: cost(rows[run]).seconds for run in wanted if run in rows}
-    needed = {run: estimate(run, rows).seconds for run in wanted if run not in rows}
+    needed = {run: estimate(run, rows).seconds for run in left}
+    spent = {run: cost(rows[run]).seconds for run in wanted if run not in needed}
     for run in wanted:
         settings = ", ".join(f"{name} {value}" for name, value in run.settings.items())
         words = (run.domain, run.encoding, run.suffix, run.learner, settings, f"{run.traces:,}", f"{run.seed}")
@@ -175,12 +182,12 @@ def duration(seconds: float) -> str:
 class Display:
     """Done, running, left and the time to go: a live table on a terminal, else a line for each finished run."""
 
-    def __init__(self, console: Console, wanted: Sequence[Run], rows: dict[Run, Row], quiet: bool) -> None:
+    def __init__(self, console: Console, total: int, left: Sequence[Run], rows: dict[Run, Row], quiet: bool) -> None:
         self.console = console
         self.quiet = quiet
-        self.total = len(wanted)
+        self.total = total
         self.rows = rows
-        self.left = [run for run in wanted if run not in rows]
+        self.left = list(left)
         self.seconds: dict[Run, float] = {}
         self.estimate()
         self.running: dict[Run, tuple[str, Report]] = {}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from trace2strips import __version__
+from trace2strips.experiments.code import learner_code, run_code
 from trace2strips.experiments.provenance import commit, machine
 from trace2strips.experiments.rows import Bin, Row, read_row
 from trace2strips.experiments.runs import LARGE, Run
@@ -49,9 +50,11 @@ Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sam
 
 
 def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watcher | None = None) -> Row:
-    """The row of a run. What is in the folder already is not done again."""
-    if (folder / FIGURES).exists():
-        return read_figures(folder)
+    """The row of a run. What the same code has left in the folder is not done again."""
+    code = run_code(run.learner)
+    there = read_figures(folder) if (folder / FIGURES).exists() else None
+    if there is not None and there.code == code:
+        return there
     sampler = sampler or sample_anew
     clock = Clock(watch)
     clock.enter("sampling")
@@ -80,7 +83,7 @@ def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watch
         found["accuracy_by_length"] = against_length(learned, sampler(domain, curve_set(run), train))
         if learned.world is not None:
             found |= from_long_traces(learned, domain, test, run.encoding)
-    found |= {"seconds": clock.stop(), "machine": machine(), "commit": commit(), "version": __version__}
+    found |= {"seconds": clock.stop(), "machine": machine(), "commit": commit(), "code": code, "version": __version__}
     row = Row(run=run, **found, date=datetime.now(UTC).date().isoformat())
     write_json(folder / FIGURES, row.record())
     return row
@@ -135,12 +138,12 @@ def flip(dataset: Dataset, share: float, seed: int) -> Dataset:
 
 
 def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None) -> Learned:
-    """Learn in the folder, which keeps log and checkpoints. A model that was learned there from these very traces is
-    taken; what an older version left there from others is done anew.
+    """Learn in the folder, which keeps log and checkpoints. A model that the same code has learned there from these
+    very traces is taken; what else is there is done anew.
     """
     train = train.with_start()
     learner = run.make_learner()
-    wanted = learner.run_settings(run.seed, content_hash(train))
+    wanted = learner.run_settings(run.seed, content_hash(train)) | {"code": learner_code(run.learner)}
     begun = read_settings(folder)
     stale = begun is not None and begun != wanted
     if not stale and (folder / "metrics.json").exists():

@@ -1,6 +1,6 @@
 """The file of results: a row a line, one for each finished run.
 
-Several processes may add to it at once. A last line that was cut off while it was written counts for nothing and is
+Several processes may change it at once. A last line that was cut off while it was written counts for nothing and is
 removed by the next one that adds.
 """
 
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from trace2strips.errors import FileError
 from trace2strips.experiments.rows import Row, format_row, read_row
 from trace2strips.experiments.runs import Run
-from trace2strips.files import check_readable, locked, reading
+from trace2strips.files import check_readable, locked, reading, writing
 
 
 def read_results(path: Path) -> dict[Run, Row]:
@@ -26,15 +29,19 @@ def read_results(path: Path) -> dict[Run, Row]:
 
 
 def put_result(path: Path, row: Row) -> bool:
-    """Add a row, unless its run is there already: then False."""
+    """Add a row, or put it in the place of one that other code has made. One of the same code stays: then False."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as stream, locked(stream):
-            stream.seek(0)
+        with opened(path) as stream:
             found = stream.read()
             whole = found[: complete(found)]
-            if row.run in parse(path, whole):
-                return False
+            rows = parse(path, whole)
+            if (old := rows.get(row.run)) is not None:
+                if old.code == row.code:
+                    return False
+                with writing(path, force=True) as new:
+                    new.writelines(format_row(r).encode() + b"\n" for r in (rows | {row.run: row}).values())
+                return True
             stream.truncate(len(whole))
             line = format_row(row).encode() + b"\n"
             stream.write(b"\n" + line if whole and not whole.endswith(b"\n") else line)
@@ -43,6 +50,17 @@ def put_result(path: Path, row: Row) -> bool:
     except OSError as error:
         raise FileError(error.strerror or str(error), file=path, hint="is the disk full?") from None
     return True
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The file, locked. While we waited for the lock another process may have put a new file in its place."""
+    while True:
+        with path.open("a+b") as stream, locked(stream):
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+                stream.seek(0)
+                yield stream
+                return
 
 
 def complete(found: bytes) -> int:

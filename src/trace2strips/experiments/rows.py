@@ -117,6 +117,7 @@ class Row:
     seconds: Mapping[str, float] | None = None  # by stage; None: measured before all stages were timed
     machine: Machine | None = None
     commit: str | None = None
+    code: str | None = None  # a hash of the code that made it; None: made before it was noted
     version: str | None = None
     date: str | None = None
 

@@ -366,8 +366,8 @@ def own(results: Results) -> Section:
         rows.append(own_row(f"other: {run.name}", Line("other", (run,), (results.measured[run],), {})))
     sentences = (
         "strips+completion with more heads than needed, and with labels flipped at random; completion alone; strips"
-        " with the paper's settings in the attention form. With flipped labels the training set itself is wrong in part,"
-        " so its accuracy cannot be 1.",
+        " with the paper's settings in the attention form. With flipped labels the training set itself is wrong in"
+        " part, so its accuracy cannot be 1.",
     )
     columns: Columns = [words("row"), "train", "test", "plan", "atoms", "preconditions", "effects", *ORIGIN]
     return Section("own", "Our own experiments", sentences,
