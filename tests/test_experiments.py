@@ -225,17 +225,62 @@ def test_a_run_is_never_twice_in_the_results(tmp_path: Path) -> None:
     assert path.read_text() == "".join(format_row(measured(run)) + "\n" for run in (TINY, DECODER))
 
 
-def test_a_line_cut_off_is_repaired(tmp_path: Path) -> None:
+def test_a_row_cut_off_anywhere_is_repaired(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     put_result(path, measured(TINY))
-    line = path.read_text()
-    path.write_text(line + line[:100])
-    assert read_results(path) == {TINY: measured(TINY)}
+    line = path.read_bytes()
     put_result(path, measured(DECODER))
-    assert list(read_results(path)) == [TINY, DECODER]
-    path.write_text(line.rstrip())  # whole, but for its end
+    both = path.read_bytes()
+    shorter = min(len(line), len(both) - len(line))
+    for end in (*range(40), *range(40, shorter - 1, 50), shorter - 2):
+        path.write_bytes(both[: len(line) + end])
+        assert read_results(path) == {TINY: measured(TINY)}
+        assert put_result(path, measured(DECODER))
+        assert path.read_bytes() == both
+        if end > 11:  # a row alone: enough of it to know it
+            path.write_bytes(line[:end])
+            assert read_results(path) == {}
+            assert put_result(path, measured(TINY))
+            assert path.read_bytes() == line
+    path.write_bytes(line.rstrip())  # whole, but for its end
     put_result(path, measured(DECODER))
-    assert list(read_results(path)) == [TINY, DECODER]
+    assert path.read_bytes() == both
+
+
+THEIRS = {
+    "text": ("Dear diary,\ntoday I wrote a file.", 1),
+    "one line of text": ("Do not touch", 1),
+    "a table": ("domain,encoding\nferry,atoms", 1),
+    "other rows": ('{"name": "a"}\n{"name": "b"}', 1),
+    "other rows, cut off": ('{"name": "a"}\n{"name": "b', 1),
+    "one other row, cut off": ('{"name": "b', 1),
+    "our first key in other rows": ('{"domain": "example.org", "port": 80, "na', 1),
+    "a word": ("x", 1),
+    "a brace": ("{", 1),
+    "text after a row of ours": (f"{format_row(measured(TINY))}\nand a remark", 2),
+    "an object after a row of ours": (f'{format_row(measured(TINY))}\n{{"name": "b', 2),
+    "nothing but a number": ("7", 1),
+}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_what_is_not_ours_is_refused_and_stays(tmp_path: Path, name: str) -> None:
+    text, line = THEIRS[name]
+    path = tmp_path / "theirs"
+    path.write_text(text)
+    for work in (lambda: read_results(path), lambda: put_result(path, measured(DECODER))):
+        with pytest.raises(FileError) as caught:
+            work()
+        assert (caught.value.file, caught.value.line) == (str(path), line)
+    assert path.read_text() == text
+
+
+def test_an_empty_file_is_filled(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.touch()
+    assert read_results(path) == {}
+    put_result(path, measured(TINY))
+    assert list(read_results(path)) == [TINY]
 
 
 WHOLE = measured(TINY).record()

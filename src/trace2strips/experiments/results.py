@@ -1,22 +1,26 @@
 """The file of results: a row a line, one for each finished run.
 
-Several processes may change it at once. A last line that was cut off while it was written counts for nothing and is
-removed by the next one that adds.
+Several processes may change it at once. A row at the end that was cut off while it was written counts for nothing and
+goes when the next one comes. Whatever else is no row is refused, and the file stays as it is.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from trace2strips.errors import FileError
-from trace2strips.experiments.rows import Row, format_row, read_row
+from trace2strips.experiments.rows import RUN_FIELDS, Row, format_row, read_row
 from trace2strips.experiments.runs import Run
 from trace2strips.files import check_readable, locked, reading, writing
+
+BEGINNING, NEXT = (f'{sign}"{name}": "'.encode() for sign, name in zip(("{", ", "), RUN_FIELDS[:2], strict=True))
+TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def read_results(path: Path) -> dict[Run, Row]:
@@ -64,13 +68,28 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def complete(found: bytes) -> int:
-    """How many bytes to keep: all but a last line without end that is no JSON."""
+    """How many bytes to keep: all but a row at the end that was cut off."""
     last = found.rfind(b"\n") + 1
+    return last if is_cut_off(found[last:], alone=last == 0) else len(found)
+
+
+def is_cut_off(line: bytes, alone: bool) -> bool:
+    """Is this the beginning of a row as we write it, and not all of it? Of someone else's line that can hardly be said;
+    a few bytes that no row of ours stands above could be anyone's.
+    """
     try:
-        json.loads(found[last:])
+        json.loads(line)
     except ValueError:
-        return last
-    return len(found)
+        pass
+    else:
+        return False
+    if len(line) < len(BEGINNING):
+        return bool(line) and not alone and BEGINNING.startswith(line)
+    domain = TEXT.match(line, len(BEGINNING) - 1)
+    if domain is None:  # cut off within the first value
+        return line.startswith(BEGINNING)
+    rest = line[domain.end() :]
+    return line.startswith(BEGINNING) and (rest.startswith(NEXT) or NEXT.startswith(rest))
 
 
 def parse(path: Path, found: bytes) -> dict[Run, Row]:
