@@ -50,7 +50,12 @@ def sampling_code(source: Path = SOURCE) -> str:
 
 def learner_modules(learner: str, source: Path) -> set[str]:
     module, _ = LEARNERS[learner]
-    return find_modules([module], source)
+    return find_modules([module], source, follow=makes_models)
+
+
+def makes_models(module: str) -> bool:
+    """What was learned can plan, but nothing is learned by planning."""
+    return not module.startswith(f"{PACKAGE}.planning.") and module not in NEUTRAL
 
 
 def is_common(module: str) -> bool:
