@@ -201,6 +201,7 @@ class Results:
         network = PAPER_NAMES[run.learner]
         label = f"{network} {encoding_name(run.encoding)}"
         within = {"baselines": ("baselines", run.domain, network), "main": ("main", run.domain, label),
+                  "paper-preset": ("main", run.domain, label),
                   "planning": ("extended_planning", run.domain, label),
                   "alignment": ("symbolic_alignment", run.domain, label, told_final_values(run))}  # fmt: skip
         found: Any = self.paper
