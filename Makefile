@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 2
 export NUMBA_NUM_THREADS ?= 2
 
-.PHONY: help demo test check format bench report lock clean
+.PHONY: help demo test check format bench report tables lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ bench: $(VENV)/all ## measure; figures go to results/
 report: $(VENV)/all ## run what is missing of the paper's results, then write build/report
 	$(BIN)/trace2strips reproduce main baselines alignment dataset-size
 	$(BIN)/trace2strips report --force
+
+tables: $(VENV)/all ## write docs/results.md and the other measured tables of docs/ from results/
+	$(BIN)/python -m trace2strips.report.doc_tables
 
 lock: ## resolve pyproject.toml anew into requirements/*.lock
 	./requirements/lock $(PYTHON)

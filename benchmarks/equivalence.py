@@ -19,7 +19,7 @@ from typing import Any
 
 from measuring import write_results
 
-from trace2strips.experiments.performing import commit
+from trace2strips.experiments.provenance import commit
 from trace2strips.judging.equivalence import EXHAUSTED, compare
 from trace2strips.judging.sources import Source
 from trace2strips.judging.starts import find_starts, with_final_values

@@ -7,11 +7,12 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trace2strips.experiments.performing import commit, machine
+from trace2strips.experiments.provenance import commit, machine
 from trace2strips.files import writing_text
 
 
@@ -60,7 +61,7 @@ def write_results(
         "command": command,
         "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine(),
+        "machine": asdict(machine()),
         "settings": dict(settings),
         "rows": list(rows),
     }

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import signatures
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from trace2strips.experiments import Row
 
 # threads that wait for each other sleep: spinning, as OpenMP does by default, takes five times the CPU on a busy machine
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -70,8 +73,9 @@ def unreadable(path: Path) -> Path:
     return path
 
 
-def figures(row: dict[str, Any]) -> dict[str, Any]:
+def figures(row: "Row") -> dict[str, Any]:
     """The figures of a run that must be the same whenever and however often it is done, and with however many threads."""
     own = ("seconds", "train_seconds", "probing_seconds", "plan_seconds")
-    kept = {name: value for name, value in row.items() if name not in own}
-    return kept | {"machine": {name: value for name, value in row["machine"].items() if name != "threads"}}
+    found = row.record()
+    kept = {name: value for name, value in found.items() if name not in own}
+    return kept | {"machine": {name: value for name, value in found["machine"].items() if name != "threads"}}

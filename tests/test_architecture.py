@@ -31,8 +31,9 @@ learners: registry learning
 
 judging: . predictors history_pool boundaries world_metrics joint product_search invariants equivalence
 judging: plan_outcomes hidden sources problems starts
-experiments: runs performing results . datasets execution estimates local worker cluster
-report: rows tables sections markdown plots page . illustration
+experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
+experiments: cluster
+report: rows tables sections markdown plots page . illustration benchmarks doc_tables
 commands: . terminal sources domains sample check ground learn evaluate plan compare brasp reproduce report
 commands: demonstration demo
 api cli __main__

@@ -10,6 +10,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import measuring
+import migrate_rows
+
+from trace2strips.experiments.rows import RUN_FIELDS, format_row, read_row
 
 
 def test_result_files_hold_their_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,3 +42,36 @@ def test_benchmarks_run(name: str, tmp_path: Path) -> None:
     script = Path(measuring.__file__).parent / f"{name}.py"
     subprocess.run([sys.executable, script, "--quick", "--out", tmp_path / "x.json"], check=True, capture_output=True)
     assert json.loads((tmp_path / "x.json").read_text())["rows"]
+
+
+OLD_ROW = {"domain": "ferry-8c", "encoding": "atoms", "suffix": "goal", "network": "strips", "form": "factored",
+           "preset": "fast", "traces": 100, "seed": 1, "heads": None, "noise": 0.0, "max_steps": None, "test_traces": 50,
+           "train_accuracy": 0.75, "train_errors": 25, "test_accuracy": 0.5, "test_errors": 25, "train_seconds": 7.63,
+           "steps": 2000, "atoms": 36, "counterexample": None, "warnings": [], "commit": "a23eae15653c"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "learner", "settings"),
+    [
+        ({}, "strips+completion", {}),
+        ({"heads": 400}, "strips+completion", {"heads": 400}),
+        ({"form": "attention", "max_steps": 7}, "strips+completion", {"form": "attention", "steps": 7}),
+        ({"max_steps": 0}, "completion", {}),
+        ({"preset": "paper", "form": "attention"}, "strips", {"preset": "paper", "form": "attention", "rate": 0.005}),
+        ({"preset": "paper", "domain": "ferry-5c"}, "strips", {"preset": "paper"}),
+        ({"network": "sb", "suffix": "all"}, "sb", {}),
+        ({"network": "sb", "suffix": "none"}, "sb", {"network_only": True}),
+        ({"network": "rope", "preset": "paper", "suffix": "all"}, "rope", {"preset": "paper"}),
+    ],
+)
+def test_rows_of_before_keep_their_figures(old: dict[str, object], learner: str, settings: dict[str, object]) -> None:
+    new = migrate_rows.migrated(OLD_ROW | old)
+    assert (new["learner"], new["settings"]) == (learner, settings)
+    row = read_row(json.dumps(new), Path("x"))
+    assert json.loads(format_row(row)) == new
+    assert list(new)[:9] == list(RUN_FIELDS)
+    gone = {"network", "form", "preset", "heads", "max_steps", "counterexample"}
+    assert {name: value for name, value in (OLD_ROW | old).items() if name not in gone} == {
+        name: value for name, value in new.items() if name not in ("learner", "settings")
+    }
+    assert migrate_rows.migrated(new) == new

@@ -12,7 +12,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,9 @@ pytestmark = [
 ]
 
 SMALL = {"num_cpus": 1, "memory": 4 * 2**30, "object_store_memory": 100 * 2**20, "include_dashboard": False}
-RUNS = [Run("blocksworld:3", traces=300, seed=seed, max_steps=0, test_traces=100) for seed in range(2)]
+RUNS = [Run("blocksworld:3", learner="completion", traces=300, seed=seed, test_traces=100) for seed in range(2)]
 # with wrong labels training goes on to its last step
-LONG = [Run("blocksworld:3", traces=300, seed=seed, max_steps=500, test_traces=100, noise=0.02) for seed in range(2)]
+LONG = [replace(run, learner="strips+completion", settings={"steps": 500}, noise=0.02) for run in RUNS]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def test_same_rows_as_on_one_machine(nodes: Nodes, here: Path) -> None:
     assert set(found) == set(RUNS)
     assert agree(found, here)
     for run in RUNS:
-        for name in ("settings.json", "model.pddl", "model.json", "weights.safetensors"):
+        for name in ("settings.json", "model.pddl", "model.json"):
             assert (nodes.runs / run.name / name).read_bytes() == (here / run.name / name).read_bytes()
     assert {run for run, _ in told} <= set(RUNS)
     assert {stage for _, stage in told} & {"sampling", "learning", "training"}
@@ -169,12 +169,12 @@ def test_an_error_of_a_run_is_its_own(nodes: Nodes) -> None:
     assert failure.message.startswith("unknown domain 'nowhere'")
     assert failure.log is not None
     assert "unknown domain" in failure.log.read_text()
-    assert found[RUNS[0]]["test_traces"] == 100
+    assert found[RUNS[0]].run.test_traces == 100
 
 
 def test_reproduce_on_a_cluster(nodes: Nodes, here: Path, run: Command, tmp_path: Path) -> None:
-    words = ("main", "--domain", "blocksworld:3", "--network", "strips", "--encoding", "atoms", "--traces", 300,
-             "--test-traces", 100, "--steps", 0, "--seeds", 0, "--ray", nodes.cluster.address, "--ray-cpus", 1)  # fmt: skip
+    words = ("untrained", "--domain", "blocksworld:3", "--encoding", "atoms", "--traces", 300, "--test-traces", 100,
+             "--ray", nodes.cluster.address, "--ray-cpus", 1)  # fmt: skip
     result = run("reproduce", *words)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[1:] == ["1 of 1 runs are done"]
@@ -185,7 +185,7 @@ def test_reproduce_on_a_cluster(nodes: Nodes, here: Path, run: Command, tmp_path
 
 
 def test_reproduce_without_a_cluster(run: Command) -> None:
-    result = run("reproduce", "main", "--domain", "blocksworld:3", "--network", "strips", "--ray", "127.0.0.1:1")
+    result = run("reproduce", "untrained", "--domain", "blocksworld:3", "--ray", "127.0.0.1:1")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("trace2strips: no Ray cluster at 127.0.0.1:1 (hint: ")
     assert result.stderr.count("\n") == 1

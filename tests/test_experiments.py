@@ -3,7 +3,7 @@
 import hashlib
 import json
 import multiprocessing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ import pytest
 from conftest import figures
 
 from trace2strips.errors import FileError
-from trace2strips.experiments import EXPERIMENTS, Run, perform, planned, read_results
+from trace2strips.experiments import EXPERIMENTS, Row, Run, perform, planned, read_results
+from trace2strips.experiments.catalogue import arranged, paper_settings
+from trace2strips.experiments.code import run_code
 from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
 from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of, wanted_steps
-from trace2strips.experiments.execution import Failure, Tell, execute_missing
-from trace2strips.experiments.performing import against_length, differences
-from trace2strips.experiments.results import Row, append_result, run_of
-from trace2strips.experiments.runs import arranged
+from trace2strips.experiments.execution import Failure, Tell, execute, left_to_do
+from trace2strips.experiments.performing import NOT_IN_ROWS, against_length, differences
+from trace2strips.experiments.results import put_result
+from trace2strips.experiments.rows import KINDS, Machine, format_row, read_row
 from trace2strips.learners.learner import Figures, Learned
 from trace2strips.learners.registry import make_learner
 from trace2strips.learners.runs import content_hash, open_run
@@ -31,12 +33,14 @@ from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
-TINY = Run("blocksworld:3", traces=300, test_traces=100, max_steps=500)
-DECODER = replace(TINY, network="sb", suffix="all", max_steps=20)
+TINY = Run("blocksworld:3", traces=300, test_traces=100, settings={"steps": 500})
+DECODER = replace(TINY, learner="sb", suffix="all", settings={"steps": 20})
+UNTOLD = replace(DECODER, suffix="none", settings={"steps": 20, "network_only": True})
 
 
 def measured(run: Run, **more: Any) -> Row:
-    return run.record() | {"train_seconds": 10.0, "seconds": {"learning": 12.0, "testing": 3.0}} | more
+    figures = {"train_accuracy": 1.0, "train_errors": 0, "test_accuracy": 1.0, "test_errors": 0, "train_seconds": 10.0}
+    return Row(run=run, **{**figures, "seconds": {"learning": 12.0, "testing": 3.0}, **more})
 
 
 # --- lists of runs ---------------------------------------------------------------------------------------------------
@@ -49,16 +53,36 @@ def test_experiments_list_each_run_once() -> None:
 
 
 def test_runs_asked_for() -> None:
-    few = planned("main", ["ferry-5c"], ["strips"], ["atoms"], [0, 7])
+    few = planned("main", ["ferry-5c"], ["strips+completion"], ["atoms"], [0, 7])
     assert few == [Run("ferry-5c"), Run("ferry-5c", seed=7)]
-    assert planned("main", ["blocksworld:3"], ["strips"], ["atoms"], [0]) == [Run("blocksworld:3")]
+    assert planned("main", ["blocksworld:3"], ["strips+completion"], ["atoms"], [0]) == [Run("blocksworld:3")]
     assert planned("baselines", ["ferry-5c"]) == []
+
+
+def test_one_run_has_one_key() -> None:
+    """Settings that are the learner's defaults are not said, in whatever order and type they come."""
+    plain = Run("ferry-5c", learner="strips")
+    assert Run("ferry-5c", learner="strips", settings={"preset": "fast", "heads": None}) == plain
+    one = Run("ferry-5c", learner="strips", settings={"rate": 1, "preset": "paper"})
+    assert one == Run("ferry-5c", learner="strips", settings={"preset": "paper", "rate": 1.0})
+    assert hash(one) == hash(Run(**one.record()))
+    assert one.name == "ferry-5c-atoms-goal-strips-100000-s0-presetpaper-rate1.0"
+    assert one.record()["settings"] == {"preset": "paper", "rate": 1.0}
+    assert one != plain
+    assert Run("ferry-5c", learner="sb", settings={"network_only": True}).name.endswith("-s0-network_only")
+
+
+def test_the_paper_has_a_rate_of_its_own_for_ferry() -> None:
+    assert paper_settings("ferry-8c", "atoms") == {"preset": "paper", "form": "attention", "rate": 0.005}
+    for other in (("ferry-8c", "states:50"), ("ferry-5c", "atoms")):
+        assert "rate" not in paper_settings(*other)
 
 
 def test_runs_on_the_same_traces_follow_each_other() -> None:
     a, b = Run("ferry-5c"), Run("ferry-8c")
     later = replace(a, seed=1)
-    assert arranged([later, a, b, replace(a, heads=40), a]) == [a, replace(a, heads=40), b, later]
+    wide = replace(a, settings={"heads": 40})
+    assert arranged([later, a, b, wide, a]) == [a, wide, b, later]
 
 
 # --- datasets --------------------------------------------------------------------------------------------------------
@@ -135,16 +159,16 @@ def test_datasets_go_when_no_run_needs_them(tmp_path: Path) -> None:
 # --- one run ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("run", [TINY, DECODER, replace(DECODER, suffix="none"), replace(TINY, noise=0.05)],
-                         ids=["strips", "sb", "network only", "noise"])  # fmt: skip
+@pytest.mark.parametrize("run", [TINY, DECODER, UNTOLD, replace(TINY, noise=0.05), replace(TINY, learner="completion", settings={})],
+                         ids=["strips+completion", "sb", "network only", "noise", "completion"])  # fmt: skip
 def test_same_run_same_figures(tmp_path: Path, run: Run) -> None:
     first, second = (perform(run, tmp_path / name, DatasetCache(tmp_path / name / "..")) for name in ("a", "b"))
     assert figures(first) == figures(second)
-    assert run_of(first) == run
+    assert first.run == run
     assert perform(run, tmp_path / "a") == first  # from the folder
 
 
-@pytest.mark.parametrize("run", [TINY, DECODER], ids=["strips", "sb"])
+@pytest.mark.parametrize("run", [TINY, DECODER], ids=["strips+completion", "sb"])
 def test_a_run_cut_off_at_any_stage_goes_on(tmp_path: Path, run: Run) -> None:
     told: list[str] = []
     undisturbed = perform(run, tmp_path / "whole", watch=lambda stage, _: told.append(stage))
@@ -162,8 +186,22 @@ def test_a_run_cut_off_at_any_stage_goes_on(tmp_path: Path, run: Run) -> None:
 
 def test_what_older_code_left_in_the_folder_is_done_anew(tmp_path: Path) -> None:
     other = sample(get_domain("blocksworld:3"), SampleSettings(20, 5))
-    open_run(tmp_path / "run", TINY.learner.run_settings(0, content_hash(other)))
+    open_run(tmp_path / "run", TINY.make_learner().run_settings(0, content_hash(other)))
     assert figures(perform(TINY, tmp_path / "run")) == figures(perform(TINY, tmp_path / "new"))
+
+
+def test_what_other_code_left_in_the_folder_is_done_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its row is not taken, and if the learner is another one its model is not either."""
+    run, told = replace(TINY, learner="completion", settings={}), list[str]()
+    row = perform(run, tmp_path)
+    monkeypatch.setattr("trace2strips.experiments.performing.run_code", lambda _: "changed")
+    again = perform(run, tmp_path, watch=lambda stage, _: told.append(stage))
+    assert (again.code, "completion" in told) == ("changed", False)  # the model was there
+    monkeypatch.setattr("trace2strips.experiments.performing.run_code", lambda _: "changed again")
+    monkeypatch.setattr("trace2strips.experiments.performing.learner_code", lambda _: "changed too")
+    last = perform(run, tmp_path, watch=lambda stage, _: told.append(stage))
+    assert (last.code, "completion" in told) == ("changed again", True)
+    assert figures(row) | {"code": ""} == figures(last) | {"code": ""}
 
 
 def test_a_run_killed_before_its_first_file_starts(tmp_path: Path) -> None:
@@ -171,7 +209,7 @@ def test_a_run_killed_before_its_first_file_starts(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / ".settings.json.abc.part").write_text("{")
     (folder / "output.log").write_text("")
-    assert perform(TINY, folder)["traces"] == 300
+    assert perform(TINY, folder).run == TINY
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -180,48 +218,147 @@ def test_a_run_killed_before_its_first_file_starts(tmp_path: Path) -> None:
 def test_a_run_is_never_twice_in_the_results(tmp_path: Path) -> None:
     path = tmp_path / "new" / "runs.jsonl"
     assert read_results(path) == {}
-    assert append_result(path, measured(TINY))
-    assert append_result(path, measured(DECODER))
-    assert not append_result(path, measured(TINY, train_seconds=1.0))
+    assert put_result(path, measured(TINY))
+    assert put_result(path, measured(DECODER))
+    assert not put_result(path, measured(TINY, train_seconds=1.0))
     assert read_results(path) == {TINY: measured(TINY), DECODER: measured(DECODER)}
-    assert path.read_text() == "".join(json.dumps(measured(run)) + "\n" for run in (TINY, DECODER))
+    assert path.read_text() == "".join(format_row(measured(run)) + "\n" for run in (TINY, DECODER))
 
 
-def test_a_line_cut_off_is_repaired(tmp_path: Path) -> None:
+def test_a_row_cut_off_anywhere_is_repaired(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    append_result(path, measured(TINY))
-    line = path.read_text()
-    path.write_text(line + line[:100])
-    assert read_results(path) == {TINY: measured(TINY)}
-    append_result(path, measured(DECODER))
-    assert list(read_results(path)) == [TINY, DECODER]
-    path.write_text(line.rstrip())  # whole, but for its end
-    append_result(path, measured(DECODER))
-    assert list(read_results(path)) == [TINY, DECODER]
+    put_result(path, measured(TINY))
+    line = path.read_bytes()
+    put_result(path, measured(DECODER))
+    both = path.read_bytes()
+    shorter = min(len(line), len(both) - len(line))
+    for end in (*range(40), *range(40, shorter - 1, 50), shorter - 2):
+        path.write_bytes(both[: len(line) + end])
+        assert read_results(path) == {TINY: measured(TINY)}
+        assert put_result(path, measured(DECODER))
+        assert path.read_bytes() == both
+        if end > 11:  # a row alone: enough of it to know it
+            path.write_bytes(line[:end])
+            assert read_results(path) == {}
+            assert put_result(path, measured(TINY))
+            assert path.read_bytes() == line
+    path.write_bytes(line.rstrip())  # whole, but for its end
+    put_result(path, measured(DECODER))
+    assert path.read_bytes() == both
 
 
-@pytest.mark.parametrize("broken", ["{", "[]", "7", '{"domain": "ferry-5c"}', json.dumps(measured(TINY, preset="x"))])
-def test_a_broken_line_is_told_with_its_place(tmp_path: Path, broken: str) -> None:
-    path = tmp_path / "runs.jsonl"
-    before = f"{json.dumps(measured(TINY))}\n{broken}\n{json.dumps(measured(DECODER))}\n"
-    path.write_text(before)
-    for work in (lambda: read_results(path), lambda: append_result(path, measured(replace(TINY, seed=1)))):
-        with pytest.raises(FileError, match="not the result of a run") as caught:
+THEIRS = {
+    "text": ("Dear diary,\ntoday I wrote a file.", 1),
+    "one line of text": ("Do not touch", 1),
+    "a table": ("domain,encoding\nferry,atoms", 1),
+    "other rows": ('{"name": "a"}\n{"name": "b"}', 1),
+    "other rows, cut off": ('{"name": "a"}\n{"name": "b', 1),
+    "one other row, cut off": ('{"name": "b', 1),
+    "our first key in other rows": ('{"domain": "example.org", "port": 80, "na', 1),
+    "a word": ("x", 1),
+    "a brace": ("{", 1),
+    "text after a row of ours": (f"{format_row(measured(TINY))}\nand a remark", 2),
+    "an object after a row of ours": (f'{format_row(measured(TINY))}\n{{"name": "b', 2),
+    "nothing but a number": ("7", 1),
+}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_what_is_not_ours_is_refused_and_stays(tmp_path: Path, name: str) -> None:
+    text, line = THEIRS[name]
+    path = tmp_path / "theirs"
+    path.write_text(text)
+    for work in (lambda: read_results(path), lambda: put_result(path, measured(DECODER))):
+        with pytest.raises(FileError) as caught:
             work()
-        assert (caught.value.file, caught.value.line) == (str(path), 2)
+        assert (caught.value.file, caught.value.line) == (str(path), line)
+    assert path.read_text() == text
+
+
+def test_an_empty_file_is_filled(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.touch()
+    assert read_results(path) == {}
+    put_result(path, measured(TINY))
+    assert list(read_results(path)) == [TINY]
+
+
+WHOLE = measured(TINY).record()
+BROKEN = {
+    "{": "not JSON: ",
+    "[]": "not a JSON object",
+    "7": "not a JSON object",
+    '{"domain": "ferry-5c"}': "no 'encoding'",
+    json.dumps(WHOLE | {"colour": "red"}): "a row has no field 'colour'",
+    json.dumps(WHOLE | {"test_acuracy": 1}): "a row has no field 'test_acuracy' (hint: did you mean 'test_accuracy'?)",
+    json.dumps(WHOLE | {"network": "strips"}): "a row has no field 'network' (hint: a row of an older version: ",
+    json.dumps({k: v for k, v in WHOLE.items() if k != "test_errors"}): "no 'test_errors'",
+    json.dumps(WHOLE | {"seed": "0"}): "seed is '0' (hint: it should be a whole number)",
+    json.dumps(WHOLE | {"seed": True}): "seed is True",
+    json.dumps(WHOLE | {"seed": 0.5}): "seed is 0.5",
+    json.dumps(WHOLE | {"train_accuracy": None}): "train_accuracy is None (hint: it should be a number)",
+    json.dumps(WHOLE | {"train_accuracy": "high"}): "train_accuracy is 'high'",
+    json.dumps(WHOLE).replace("10.0", "NaN"): "not JSON: NaN is not a number",
+    json.dumps(WHOLE | {"accuracy_by_length": [[10, 1.0]]}): "accuracy_by_length is [[10, 1.0]]",
+    json.dumps(WHOLE | {"seconds": [1]}): "seconds is [1] (hint: it should be an object, each value a number or null)",
+    json.dumps(WHOLE | {"machine": {"cores": 2}}): "machine is {'cores': 2} (hint: it should be an object with cores, ",
+    json.dumps(WHOLE | {"warnings": "none"}): "warnings is 'none' (hint: it should be a list, each item text)",
+    json.dumps(WHOLE | {"learner": "lstm"}): "unknown learner 'lstm'",
+    json.dumps(WHOLE | {"settings": {"form": "round"}}): "unknown form 'round'",
+    json.dumps(WHOLE | {"settings": {"preset": "paper"}}): "learner 'strips+completion' has no setting 'preset'",
+    json.dumps(
+        WHOLE | {"settings": {"heads": "many"}}
+    ): "setting 'heads' is 'many' (hint: it should be a whole number or null)",
+}
+
+
+@pytest.mark.parametrize("line", BROKEN)
+def test_a_broken_line_is_told_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "runs.jsonl"
+    before = f"{format_row(measured(TINY))}\n{line}\n{format_row(measured(DECODER))}\n"
+    path.write_text(before)
+    for work in (lambda: read_results(path), lambda: put_result(path, measured(replace(TINY, seed=1)))):
+        with pytest.raises(FileError) as caught:
+            work()
+        assert str(caught.value).startswith(f"{path}:2: {BROKEN[line]}")
     assert path.read_text() == before
+
+
+def test_a_row_is_read_as_it_was_written() -> None:
+    """Every field once: whole numbers, text, lists, bins, objects; what is None is not written."""
+    values = {
+        float | None: 0.25,
+        int | None: 3,
+        str | None: "x",
+        tuple[str, ...] | None: ("a", "b"),
+        float: 1.0,
+        int: 7,
+    }
+    values |= {Mapping[str, int] | None: {"unsolvable": 2}, Mapping[str, float] | None: {"learning": 1.5}}
+    values |= {Machine | None: Machine(2, "3.11", "x86_64"), tuple[tuple[int, float, int], ...] | None: ((10, 0.5, 4),)}
+    values |= {tuple[str, ...]: ("be careful",)}
+    fields = {name: values[KINDS[name]] for name in Row.__dataclass_fields__ if name != "run"}
+    for row in (Row(run=TINY, **fields), measured(UNTOLD)):
+        text = format_row(row)
+        assert read_row(text, Path("x")) == row
+        assert "null" not in text
+    assert json.loads(text)["settings"] == {"network_only": True, "steps": 20}
+
+
+def test_a_row_has_a_place_for_every_figure_of_a_learner() -> None:
+    assert Figures.__dataclass_fields__.keys() - set(NOT_IN_ROWS) <= Row.__dataclass_fields__.keys()
 
 
 def test_two_rows_of_one_run_are_told(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    path.write_text(f"{json.dumps(measured(TINY))}\n" * 2)
+    path.write_text(f"{format_row(measured(TINY))}\n" * 2)
     with pytest.raises(FileError, match=r"runs\.jsonl:2: the run of line 1 again"):
         read_results(path)
 
 
 def append_many(path: Path, seeds: range) -> None:
     for seed in seeds:
-        append_result(path, measured(replace(TINY, seed=seed), padding="x" * 5_000))
+        put_result(path, measured(replace(TINY, seed=seed), warnings=("x" * 5_000,)))
 
 
 def test_two_processes_may_append(tmp_path: Path) -> None:
@@ -236,13 +373,32 @@ def test_two_processes_may_append(tmp_path: Path) -> None:
     assert sorted(run.seed for run in read_results(path)) == list(range(60))
 
 
+def replace_many(path: Path, code: str) -> None:
+    for seed in range(30):
+        put_result(path, measured(replace(TINY, seed=seed), code=code))
+
+
+def test_rows_may_be_replaced_while_others_are_added(tmp_path: Path) -> None:
+    """A new file takes the place of the old one, and nobody writes into the one that is gone."""
+    path = tmp_path / "runs.jsonl"
+    context = multiprocessing.get_context("spawn")
+    works = [(replace_many, "one"), (replace_many, "two"), (append_many, range(30, 60))]
+    processes = [context.Process(target=work, args=(path, what)) for work, what in works]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert sorted(run.seed for run in read_results(path)) == list(range(60))
+
+
 # --- the loop --------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_missing_is_done(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     wanted = [replace(TINY, seed=seed) for seed in range(4)]
-    append_result(path, measured(wanted[1]))
+    put_result(path, measured(wanted[1]))
     noted: list[int] = []
     told: list[int] = []
 
@@ -255,16 +411,38 @@ def test_what_is_missing_is_done(tmp_path: Path) -> None:
             noted.append(len(read_results(path)))
             yield run, Failure("too bad") if run.seed == 2 else measured(run)
 
-    outcomes = list(execute_missing(wanted, path, executor, tell))
+    outcomes = list(execute(left_to_do(wanted, read_results(path)), path, executor, tell))
     assert [(run.seed, isinstance(outcome, Failure)) for run, outcome in outcomes] == [
         (0, False),
         (2, True),
         (3, False),
     ]
     assert noted == [1, 2, 2]  # a row is in the file before the next run begins
-    assert list(execute_missing(wanted, path, executor, tell, seconds=0.0)) == []
-    assert [run.seed for run, _ in execute_missing(wanted, path, executor, tell)] == [2]
+    left = left_to_do(wanted, read_results(path))
+    assert list(execute(left, path, executor, tell, seconds=0.0)) == []
+    assert [run.seed for run, _ in execute(left, path, executor, tell)] == [2]
     assert told == [0, 2, 3, 2]
+
+
+def test_what_older_code_made_is_done_again_and_kept_until_then(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    now = run_code("strips+completion")
+    rows = [measured(replace(TINY, seed=seed), code=code) for seed, code in enumerate((now, "older", None))]
+    for row in rows:
+        put_result(path, row)
+    wanted = [*(row.run for row in rows), replace(TINY, seed=3)]
+    left = left_to_do(wanted, read_results(path), stale=True)
+    assert [run.seed for run in left] == [1, 2]
+
+    def executor(runs: Iterable[Run], _tell: Tell) -> Iterator[tuple[Run, Row | Failure]]:
+        for run in runs:
+            assert list(read_results(path)) == [row.run for row in rows]
+            yield run, Failure("too bad") if run.seed == 2 else measured(run, code=now, train_seconds=1.0)
+
+    list(execute(left, path, executor, lambda *_: None))
+    found = list(read_results(path).values())
+    assert [row.code for row in found] == [now, now, None]  # where it failed the old row stays
+    assert [row.train_seconds for row in found] == [10.0, 1.0, 10.0]
 
 
 # --- estimates -------------------------------------------------------------------------------------------------------
@@ -275,14 +453,15 @@ def test_time_is_taken_from_the_run_most_alike() -> None:
     rows = {large: measured(large), small: measured(small, seconds={"learning": 100.0, "testing": 1.0})}
     assert cost(rows[large]) == Cost(12.0, 3.0)
     assert cost(measured(large, train_seconds=500.0)) == Cost(500.0, 3.0)  # cut off and resumed
-    assert cost(measured(large, machine={"cores": 2, "threads": 1})) == Cost(6.0, 1.5)  # half of the machine
+    half = Machine(2, "3.11", "x86_64", threads=1)
+    assert cost(measured(large, machine=half)) == Cost(6.0, 1.5)  # half of the machine
     assert estimate(replace(small, seed=2), rows) == Cost(100.0, 1.0)
     assert estimate(replace(large, test_traces=100_000), rows) == Cost(12.0, 1.5)
     assert estimate(replace(large, traces=200_000), rows) == Cost(24.0, 3.0)
-    assert estimate(replace(large, max_steps=1_000, traces=50_000), rows) == Cost(6.0, 3.0)
+    assert estimate(replace(large, settings={"steps": 1_000}, traces=50_000), rows) == Cost(6.0, 3.0)
     assert estimate(Run("maze-5x5"), rows) == Cost(56.0, 2.0)
-    assert estimate(Run("maze-5x5", network="sb", suffix="all"), rows).seconds > 100  # no decoder was measured
-    decoder = Run("ferry-8c", network="sb", suffix="all")
+    assert estimate(Run("maze-5x5", learner="sb", suffix="all"), rows).seconds > 100  # no decoder was measured
+    decoder = Run("ferry-8c", learner="sb", suffix="all")
     older = {decoder: measured(decoder, steps=wanted_steps(decoder) // 2)}  # of a preset with fewer steps
     assert estimate(replace(decoder, seed=2), older) == Cost(24.0, 3.0)
     assert estimate(replace(decoder, traces=10 * decoder.traces), older) == Cost(24.0, 3.0)  # steps count, not traces
@@ -297,7 +476,7 @@ def test_disk_is_that_of_datasets_needed_at_a_time(tmp_path: Path) -> None:
     )
     assert len(train) == 20_000
     one = sum(size_of(TINY.domain, settings) for settings in samples(TINY))
-    assert dataset_bytes([TINY]) == dataset_bytes([TINY, replace(TINY, seed=0, heads=20)]) == one
+    assert dataset_bytes([TINY]) == dataset_bytes([TINY, replace(TINY, settings={"heads": 20})]) == one
     assert dataset_bytes([TINY, replace(TINY, seed=1)]) == pytest.approx(one, rel=0.2)
     assert dataset_bytes([]) == 0
 
@@ -323,4 +502,4 @@ def test_accuracy_is_told_by_the_number_of_actions(monkeypatch: pytest.MonkeyPat
     right = np.array([True, True, False, True, False, False])
     monkeypatch.setattr("trace2strips.learners.decoder.learner.DecoderPredictor.wrong_traces", lambda *_: ~right)
     learned = Learned(make_learner("sb"), 0, "", traces.vocabulary, None, Figures(6, 1.0, 0, 0.0))
-    assert against_length(learned, traces) == {"accuracy_by_length": [[10, 2 / 3, 3], [20, 0.5, 2], [30, 0.0, 1]]}
+    assert against_length(learned, traces) == ((10, 2 / 3, 3), (20, 0.5, 2), (30, 0.0, 1))

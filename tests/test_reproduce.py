@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from trace2strips.commands.reproduce import change
 from trace2strips.experiments import Run, read_results
 from trace2strips.experiments.execution import Failure
 from trace2strips.experiments.local import LocalExecutor
+from trace2strips.experiments.rows import format_row
 
-TINY = ("main", "--domain", "blocksworld:3", "--network", "strips", "--encoding", "atoms",
+TINY = ("main", "--domain", "blocksworld:3", "--learner", "strips+completion", "--encoding", "atoms",
         "--traces", 300, "--test-traces", 100, "--steps", 1000)  # fmt: skip
 ENDLESS = (*TINY[:-1], 10**8, "--seeds", 0, "--preset", "paper")
 RESULTS = Path("results") / "runs.jsonl"
@@ -69,7 +71,7 @@ def test_what_is_missing_is_run_and_what_is_there_is_not(run: Command, tmp_path:
     assert first.returncode == 0, first.stderr
     *lines, last = first.stdout.splitlines()
     assert [line.split(": ")[1] for line in lines] == [
-        f"blocksworld3-atoms-goal-strips-fast-300-s{seed}-max_steps1000-test_traces100" for seed in (0, 1)
+        f"blocksworld3-atoms-goal-strips+completion-300-s{seed}-steps1000-test_traces100" for seed in (0, 1)
     ]
     assert [line.split(",")[0] for line in lines] == ["1 done", "2 done"]
     assert last == "2 of 2 runs are done"
@@ -142,19 +144,49 @@ def test_control_c_leaves_all_for_the_same_command(tmp_path: Path) -> None:
 
 def test_a_failing_run_does_not_stop_the_others(run: Command, tmp_path: Path) -> None:
     """The world of three blocks has only 13 states."""
-    words = [word for word in TINY if word not in ("--encoding", "atoms")]
-    result = run("reproduce", *words, "--seeds", 0, "--encoding", "states:100", "--encoding", "atoms", "--steps", 0)
+    words = ("untrained", "--domain", "blocksworld:3", "--traces", 300, "--test-traces", 100)
+    result = run("reproduce", *words, "--encoding", "states:50", "--encoding", "atoms")
     assert result.returncode == 1
     assert list(rows_in(tmp_path)) == [0]
     (failed,) = (line for line in result.stdout.splitlines() if line.startswith("failed: "))
-    name = "blocksworld3-states100-goal-strips-fast-300-s0-max_steps0-test_traces100"
+    name = "blocksworld3-states50-goal-completion-300-s0-test_traces100"
     log = Path("build") / "runs" / name / "output.log"
     assert (
         failed
-        == f"failed: {name}: blocksworld:3 has only 13 initial states, not 100 (hint: ask for fewer states) ({log})"
+        == f"failed: {name}: blocksworld:3 has only 13 initial states, not 50 (hint: ask for fewer states) ({log})"
     )
     assert "13 initial states" in (tmp_path / log).read_text()
     assert result.stdout.splitlines()[-1] == "1 of 2 runs are done"
+
+
+def test_what_older_code_made_is_done_again(run: Command, tmp_path: Path) -> None:
+    words = (
+        "reproduce",
+        "untrained",
+        "--domain",
+        "blocksworld:3",
+        "--encoding",
+        "atoms",
+        "--traces",
+        300,
+        "--test-traces",
+        100,
+    )
+    assert run(*words).returncode == 0
+    path = tmp_path / RESULTS
+    ((fresh, row),) = read_results(path).items()
+    nothing = run(*words, "--stale")
+    assert (nothing.returncode, nothing.stdout) == (0, "no row is older than the code\n")
+    path.write_text(f"{format_row(replace(row, code=None, train_accuracy=0.5))}\n")
+    older = path.read_bytes()
+    listed = run(*words, "--stale", "--dry-run").stdout.splitlines()
+    assert listed[1].split()[:4] == ["blocksworld:3", "atoms", "goal", "completion"]
+    assert [line.split(":")[0] for line in listed[2:]] == ["0 done in about 0 s", "1 left", "disk"]
+    assert run(*words).stdout == "1 of 1 runs are done\n"
+    assert path.read_bytes() == older
+    again = run(*words, "--stale")
+    assert again.stdout.splitlines()[-1] == "1 of 1 runs are done"
+    assert figures(read_results(path)[fresh]) == figures(row)
 
 
 def test_a_dry_run_does_nothing(run: Command, tmp_path: Path) -> None:
@@ -173,27 +205,35 @@ def test_no_run_begins_after_the_limit(run: Command) -> None:
     assert (result.returncode, result.stdout) == (0, "0 of 1 runs are done; the same command goes on\n")
 
 
-def test_the_paper_preset_is_in_the_form_of_the_paper() -> None:
-    nothing = dict.fromkeys(("traces", "test_traces", "max_steps"))
-    assert change(Run("ferry-5c"), {"preset": "paper", **nothing}) == Run("ferry-5c", preset="paper", form="attention")
-    assert change(Run("ferry-5c"), {"preset": None, **nothing}) == Run("ferry-5c")
+def test_the_paper_preset_is_that_of_the_network_alone_in_the_form_of_the_paper() -> None:
+    paper = {"preset": "paper", "form": "attention"}
+    listed = Run("ferry-5c")
+    assert change(listed, "paper", None, None, None) == Run("ferry-5c", learner="strips", settings=paper)
+    assert change(listed, None, None, None, None) == listed
+    assert change(listed, "fast", 5, 10, 20) == Run("ferry-5c", settings={"steps": 5}, traces=10, test_traces=20)
+    fast = change(Run("ferry-8c", learner="strips"), "paper", None, None, None)
+    assert fast.settings == paper | {"rate": 0.005}
+    decoder = Run("ferry-5c", learner="sb", suffix="all")
+    assert change(decoder, "paper", None, None, None) == replace(decoder, settings={"preset": "paper"})
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["man"], "unknown experiment 'man' (hint: did you mean 'main'?)"),
-        (["main", "--network", "sbb"], "unknown network 'sbb' (hint: did you mean 'sb'?)"),
+        (["main", "--learner", "sbb"], "unknown learner 'sbb' (hint: did you mean 'sb'?)"),
+        (["untrained", "--steps", "5"], "learner 'completion' has no setting 'steps' (hint: it has heads)"),
         (["main", "--encoding", "state:50"], "unknown encoding 'state:50' (hint: did you mean 'states:50'?)"),
         (["main", "--seeds", "0;1"], "--seeds '0;1' (hint: numbers with commas between: 0,1,2)"),
         (["main", "--preset", "quick"], "unknown preset 'quick' (hint: fast or paper)"),
         (["main", "--traces", "0"], "cannot sample 0 traces (hint: at least 1)"),
         (["main", "--steps", "-1"], "-1 steps (hint: 0 or more)"),
-        (["baselines", "--network", "strips"],
+        (["baselines", "--learner", "strips"],
          "baselines has no such run (hint: trace2strips reproduce baselines --dry-run)"),
         (["heads", "--runs", "file"], "file: File exists (hint: name another folder)"),
         (["heads", "--results", "."], ".: is a directory, not a file (hint: name a file in it)"),
-        (["heads", "--results", "file"], "file:1: not the result of a run (hint: repair or remove the line)"),
+        (["heads", "--results", "file"], "file:1: no 'domain' (hint: a row has domain, encoding, suffix, learner, settings, traces, seed, "
+         "noise, test_traces, train_accuracy, train_errors, train_seconds, test_accuracy, test_errors)"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(run: Command, tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -236,7 +276,7 @@ def test_a_process_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.Mo
         return started[-1]
 
     monkeypatch.setattr(LocalExecutor, "start", noted)
-    run = Run("blocksworld:3", preset="paper", form="attention", traces=300, max_steps=10**8)
+    run = Run("blocksworld:3", learner="strips", traces=300, settings={"preset": "paper", "steps": 10**8})
     ((given, outcome),) = LocalExecutor(tmp_path, tmp_path / "datasets")([run], lambda *_: started[0].kill())
     assert given == run
     log = tmp_path / run.name / "output.log"

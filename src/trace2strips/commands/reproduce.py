@@ -1,4 +1,6 @@
-"""`trace2strips reproduce`: the runs behind the paper's tables and figures. What is there is not done again."""
+"""`trace2strips reproduce`: the runs behind the paper's tables and figures. What is there is not done again, unless
+older code has made it and `--stale` asks for it.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,23 @@ from rich.text import Text
 
 from trace2strips.commands.terminal import QuietOption, plain_console
 from trace2strips.errors import UserError, shorten, suggest
+from trace2strips.experiments.catalogue import ENCODINGS, EXPERIMENTS, arranged, paper_settings, planned
 from trace2strips.experiments.cluster import CPUS, RayExecutor
 from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.estimates import RUN_BYTES, cost, dataset_bytes, estimate
-from trace2strips.experiments.execution import Failure, execute_missing
+from trace2strips.experiments.execution import Failure, execute, left_to_do
 from trace2strips.experiments.local import LocalExecutor
-from trace2strips.experiments.results import Row, read_results
-from trace2strips.experiments.runs import ENCODINGS, EXPERIMENTS, Run, arranged, planned
+from trace2strips.experiments.results import read_results
+from trace2strips.experiments.rows import Row
+from trace2strips.experiments.runs import Run
 from trace2strips.files import check_writable
 from trace2strips.learners.decoder.learner import need_torch
+from trace2strips.learners.learner import refuse_unknown
+from trace2strips.learners.registry import learner_names, settings_of
 from trace2strips.learners.training import Report
 from trace2strips.worlds import get_domain
 
-NETWORKS = ("strips", "sb", "sinusoidal", "rope")
+PRESETS = ("fast", "paper")
 
 
 def reproduce(
@@ -37,10 +43,10 @@ def reproduce(
         list[str], typer.Argument(metavar="EXPERIMENT...", help=f"{', '.join(EXPERIMENTS)}, or all of them: all.")
     ],
     domain: Annotated[list[str] | None, typer.Option(help="Only these; a further one: blocksworld:3.")] = None,
-    network: Annotated[list[str] | None, typer.Option(help=f"Only these: {', '.join(NETWORKS)}.")] = None,
+    learner: Annotated[list[str] | None, typer.Option(help=f"Only these: {', '.join(learner_names())}.")] = None,
     encoding: Annotated[list[str] | None, typer.Option(help=f"Only these: {', '.join(ENCODINGS)} …")] = None,
     seeds: Annotated[str | None, typer.Option(help="These seeds, for example 0,1,2; default: as listed.")] = None,
-    preset: Annotated[str | None, typer.Option(help="fast or paper; default: as listed.")] = None,
+    preset: Annotated[str | None, typer.Option(help="fast or paper (strips has it, strips+completion not).")] = None,
     traces: Annotated[int | None, typer.Option(help="Training traces; default: as listed.")] = None,
     test_traces: Annotated[int | None, typer.Option(help="Test traces; default: as listed.")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps; default: the preset's.")] = None,
@@ -48,6 +54,7 @@ def reproduce(
     runs: Annotated[Path, typer.Option(help="Folder with a folder for each run.")] = Path("build/runs"),
     datasets: Annotated[Path, typer.Option(help="Folder of sampled traces.")] = Path("build/datasets"),
     keep_datasets: Annotated[bool, typer.Option("--keep-datasets", help="Also when no run needs them.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Do again what older code has made; nothing else.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs with time and disk; do nothing.")] = False,
     limit_minutes: Annotated[float | None, typer.Option(help="Begin no further run after so long.")] = None,
     ray: Annotated[
@@ -61,29 +68,32 @@ def reproduce(
     What is missing is run, what was cut off goes on.
     Can be stopped at any time; the same command goes on. Exit code 1: a run has failed.
     """
-    check_names(experiments, domain or (), network or (), encoding or ())
+    check_names(experiments, domain or (), learner or (), encoding or ())
     names = list(EXPERIMENTS) if "all" in experiments else experiments
-    asked = (domain or (), network or (), encoding or (), numbers(seeds))
+    asked = (domain or (), learner or (), encoding or (), numbers(seeds))
     chosen = [run for name in names for run in planned(name, *asked)]
     if not chosen:
         raise UserError(f"{' and '.join(names)} has no such run", hint=f"trace2strips reproduce {names[0]} --dry-run")
-    changes = {"preset": preset, "traces": traces, "test_traces": test_traces, "max_steps": steps}
-    wanted = arranged([change(run, changes) for run in chosen])
+    wanted = arranged([change(run, preset, steps, traces, test_traces) for run in chosen])
     rows = read_results(results)
-    if dry_run:
-        show_plan(plain_console(), wanted, rows)
+    left = left_to_do(wanted, rows, stale)
+    if stale and not left:
+        print("no row is older than the code")
         return
-    left = [run for run in wanted if run not in rows]
-    if any(run.network != "strips" for run in left):
+    wanted = left if stale else wanted
+    if dry_run:
+        show_plan(plain_console(), wanted, left, rows)
+        return
+    if any(run.is_decoder for run in left):
         need_torch()
     check_folders(results, runs, datasets)
     executor = LocalExecutor(runs, datasets) if ray is None else RayExecutor(ray, runs, ray_cpus)
     cache = None if keep_datasets or ray else DatasetCache(datasets)
-    display = Display(plain_console(), wanted, rows, quiet)
+    display = Display(plain_console(), len(wanted), left, rows, quiet)
     seconds = None if limit_minutes is None else 60 * limit_minutes
     try:
         with display.shown():
-            for run, outcome in execute_missing(wanted, results, executor, display.tell, cache, seconds):
+            for run, outcome in execute(left, results, executor, display.tell, cache, seconds):
                 display.finish(run, outcome)
     except KeyboardInterrupt:
         display.sum_up()
@@ -94,12 +104,12 @@ def reproduce(
 
 
 def check_names(
-    experiments: Sequence[str], domains: Sequence[str], networks: Sequence[str], encodings: Sequence[str]
+    experiments: Sequence[str], domains: Sequence[str], learners: Sequence[str], encodings: Sequence[str]
 ) -> None:
     listed = dict.fromkeys(run.encoding for runs in EXPERIMENTS.values() for run in runs)
     for given, known, noun in (
         (experiments, (*EXPERIMENTS, "all"), "experiment"),
-        (networks, NETWORKS, "network"),
+        (learners, learner_names(), "learner"),
         (encodings, tuple(listed), "encoding"),
     ):
         for name in given:
@@ -116,11 +126,21 @@ def numbers(seeds: str | None) -> list[int]:
         raise UserError(f"--seeds {shorten(seeds or '')!r}", hint="numbers with commas between: 0,1,2") from None
 
 
-def change(run: Run, changes: dict[str, str | int | None]) -> Run:
-    """A run as listed, but for what the user says. The paper's preset is in the paper's form."""
-    if changes["preset"] == "paper" and run.network == "strips":
-        run = replace(run, form="attention")
-    return replace(run, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
+def change(run: Run, preset: str | None, steps: int | None, traces: int | None, test_traces: int | None) -> Run:
+    """A run as listed, but for what the user says. The paper has no completion: its values are a preset of `strips`."""
+    settings = dict(run.settings)
+    if preset is not None:
+        refuse_unknown(preset, PRESETS, "preset")
+        if preset == "paper" and run.learner in ("strips", "strips+completion"):
+            settings |= paper_settings(run.domain, run.encoding)
+            run = replace(run, learner="strips")
+        elif "preset" in settings_of(run.learner):
+            settings["preset"] = preset
+    if steps is not None:
+        settings["steps"] = steps
+    traces = run.traces if traces is None else traces
+    test_traces = run.test_traces if test_traces is None else test_traces
+    return replace(run, settings=settings, traces=traces, test_traces=test_traces)
 
 
 def check_folders(results: Path, *folders: Path) -> None:
@@ -133,14 +153,15 @@ def check_folders(results: Path, *folders: Path) -> None:
     check_writable(results, force=True)
 
 
-def show_plan(console: Console, wanted: Sequence[Run], rows: dict[Run, Row]) -> None:
-    table = Table("domain", "encoding", "suffix", "network", "preset", box=None)
+def show_plan(console: Console, wanted: Sequence[Run], left: Sequence[Run], rows: dict[Run, Row]) -> None:
+    table = Table("domain", "encoding", "suffix", "learner", "settings", box=None)
     for title in ("traces", "seed", "time"):
         table.add_column(title, justify="right")
-    spent = {run: cost(rows[run]).seconds for run in wanted if run in rows}
-    needed = {run: estimate(run, rows).seconds for run in wanted if run not in rows}
+    needed = {run: estimate(run, rows).seconds for run in left}
+    spent = {run: cost(rows[run]).seconds for run in wanted if run not in needed}
     for run in wanted:
-        words = (run.domain, run.encoding, run.suffix, run.network, run.preset, f"{run.traces:,}", f"{run.seed}")
+        settings = ", ".join(f"{name} {value}" for name, value in run.settings.items())
+        words = (run.domain, run.encoding, run.suffix, run.learner, settings, f"{run.traces:,}", f"{run.seed}")
         table.add_row(*words, "done" if run in spent else duration(needed[run]))
     console.print(table)
     console.print(f"{len(spent)} done in about {duration(sum(spent.values(), 0.0))}")
@@ -161,12 +182,12 @@ def duration(seconds: float) -> str:
 class Display:
     """Done, running, left and the time to go: a live table on a terminal, else a line for each finished run."""
 
-    def __init__(self, console: Console, wanted: Sequence[Run], rows: dict[Run, Row], quiet: bool) -> None:
+    def __init__(self, console: Console, total: int, left: Sequence[Run], rows: dict[Run, Row], quiet: bool) -> None:
         self.console = console
         self.quiet = quiet
-        self.total = len(wanted)
+        self.total = total
         self.rows = rows
-        self.left = [run for run in wanted if run not in rows]
+        self.left = list(left)
         self.seconds: dict[Run, float] = {}
         self.estimate()
         self.running: dict[Run, tuple[str, Report]] = {}
@@ -234,6 +255,6 @@ class Display:
 def in_short(outcome: Row | Failure) -> str:
     if isinstance(outcome, Failure):
         return f"failed: {outcome.message}"
-    plans = f", plans {outcome['plan_accuracy']:.2f}" if "plan_accuracy" in outcome else ""
-    figures = f"train {outcome['train_accuracy']:.5f}, test {outcome['test_accuracy']:.5f}{plans}"
-    return f"{figures}, {duration(sum(outcome['seconds'].values()))}"
+    plans = "" if outcome.plan_accuracy is None else f", plans {outcome.plan_accuracy:.2f}"
+    figures = f"train {outcome.train_accuracy:.5f}, test {outcome.test_accuracy:.5f}{plans}"
+    return f"{figures}, {duration(sum((outcome.seconds or {}).values()))}"

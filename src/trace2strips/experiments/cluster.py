@@ -31,7 +31,7 @@ from trace2strips.errors import UserError, shorten
 from trace2strips.experiments.execution import Failure, Tell
 from trace2strips.experiments.local import LOG, LocalExecutor
 from trace2strips.experiments.performing import read_figures
-from trace2strips.experiments.results import Row
+from trace2strips.experiments.rows import Row
 from trace2strips.experiments.runs import Run
 from trace2strips.learners.training import Report
 

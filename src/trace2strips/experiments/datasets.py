@@ -15,11 +15,10 @@ import json
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
-import trace2strips
 from trace2strips.errors import FileError, TraceError
+from trace2strips.experiments.code import sampling_code
 from trace2strips.experiments.performing import curve_set, has_curve
 from trace2strips.experiments.runs import Run
 from trace2strips.files import locked, writing_text
@@ -108,14 +107,3 @@ def key(domain: Domain, settings: SampleSettings, like: Dataset | None) -> str:
         "code": sampling_code(),
     }
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
-
-
-@cache
-def sampling_code() -> str:
-    """A hash of the code that draws initial states and walks, so that a changed sampler makes new datasets."""
-    package = Path(trace2strips.__file__).parent
-    digest = hashlib.sha256()
-    patterns = ("bits.py", "model/*.py", "traces/*.py", "worlds/*.py")
-    for path in (path for pattern in patterns for path in sorted(package.glob(pattern))):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -8,7 +8,7 @@ from functools import cache
 from statistics import mean
 
 from trace2strips.experiments.datasets import samples
-from trace2strips.experiments.results import Row
+from trace2strips.experiments.rows import Row
 from trace2strips.experiments.runs import Run
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
@@ -36,39 +36,36 @@ SAMPLED = 256  # traces from which the size of a dataset is told
 def estimate(run: Run, rows: Mapping[Run, Row]) -> Cost:
     """Of the run that was measured and is most alike (mean over those that are equally alike), scaled by steps and
     traces. Only a decoder is like a decoder."""
-    known = [other for other in rows if is_decoder(other) == is_decoder(run)]
+    known = [other for other in rows if other.is_decoder == run.is_decoder]
     if not known:
-        default = Run("blocksworld-8b", network=run.network)
-        return scaled(DECODER if is_decoder(run) else STRIPS, default, run)
+        default = Run("blocksworld-8b", learner=run.learner)
+        return scaled(DECODER if run.is_decoder else STRIPS, default, run)
     nearest = max(likeness(run, other) for other in known)
     costs = [
-        scaled(cost(rows[other]), other, run, rows[other].get("steps") if is_decoder(other) else None)
+        scaled(cost(rows[other]), other, run, rows[other].steps if other.is_decoder else None)
         for other in known
         if likeness(run, other) == nearest
     ]
     return Cost(mean(c.learning for c in costs), mean(c.rest for c in costs))
 
 
-def is_decoder(run: Run) -> bool:
-    return run.network != "strips"
-
-
 def likeness(a: Run, b: Run) -> tuple[bool, ...]:
     """What matters most comes first."""
-    names = ("preset", "network", "form", "domain", "traces", "encoding", "suffix", "max_steps", "test_traces")
-    return tuple(getattr(a, name) == getattr(b, name) for name in names)
+    names = ("domain", "traces", "encoding", "suffix", "settings", "test_traces")
+    preset = a.settings.get("preset") == b.settings.get("preset")
+    return (preset, a.learner == b.learner, *(getattr(a, name) == getattr(b, name) for name in names))
 
 
 def cost(row: Row) -> Cost:
     """What a run took of a whole machine: one that was given half of the cores left the others to another run. One that
     was cut off and went on has measured the learning of its last session only, but knows how long it trained in all."""
-    laps = row.get("seconds")
+    laps = row.seconds
     if laps is None:  # measured before all parts were timed
-        return Cost(row["train_seconds"], STRIPS.rest)
-    learning = max(laps.get("learning", 0.0), row["train_seconds"] + row.get("probing_seconds", 0.0))
+        return Cost(row.train_seconds, STRIPS.rest)
+    learning = max(laps.get("learning", 0.0), row.train_seconds + (row.probing_seconds or 0.0))
     rest = sum(laps.values()) - laps.get("learning", 0.0)
-    machine = row.get("machine", {})  # rows of before do not tell threads: they had all
-    share = min(1.0, machine["threads"] / machine["cores"]) if "threads" in machine else 1.0
+    machine = row.machine
+    share = min(1.0, machine.threads / machine.cores) if machine and machine.threads else 1.0
     return Cost(share * learning, share * rest)
 
 
@@ -78,14 +75,15 @@ def scaled(known: Cost, measured: Run, run: Run, taken: int | None = None) -> Co
     A decoder has `taken` exactly the steps that its preset wanted at that time, which may want others by now; how many
     traces they are drawn from matters little.
     """
-    longer = wanted_steps(run) / max(1, taken or wanted_steps(measured))
-    if not is_decoder(run):
+    known_steps = taken or wanted_steps(measured)
+    longer = wanted_steps(run) / known_steps if known_steps else 1.0
+    if not run.is_decoder:
         longer = max(longer, run.traces / measured.traces)
     return Cost(known.learning * longer, known.rest * run.test_traces / measured.test_traces)
 
 
 def wanted_steps(run: Run) -> int:
-    return run.learner.steps_for(len(get_domain(run.domain).reachable_actions))
+    return run.make_learner().steps_for(len(get_domain(run.domain).reachable_actions))
 
 
 def dataset_bytes(runs: Sequence[Run]) -> int:

@@ -1,4 +1,4 @@
-"""Doing what is missing: what an executor is, and the loop around it that notes each finished run.
+"""Doing what is missing or stale: what an executor is, and the loop around it that notes each finished run.
 
 An executor takes runs, does them wherever it likes and gives each back with its row, or with why there is none. It
 takes the next run when it can begin with it, so that the loop can stop giving out runs at any time.
@@ -7,13 +7,15 @@ takes the next run when it can begin with it, so that the loop can stop giving o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from trace2strips.experiments.code import run_code
 from trace2strips.experiments.datasets import DatasetCache
-from trace2strips.experiments.results import Row, append_result, read_results
+from trace2strips.experiments.results import put_result
+from trace2strips.experiments.rows import Row
 from trace2strips.experiments.runs import Run
 from trace2strips.learners.training import Report
 
@@ -35,7 +37,17 @@ class Executor(Protocol):
     def __call__(self, runs: Iterable[Run], tell: Tell) -> Iterator[tuple[Run, Row | Failure]]: ...
 
 
-def execute_missing(
+def is_stale(row: Row) -> bool:
+    """Has other code made this row than there is now?"""
+    return row.code != run_code(row.run.learner)
+
+
+def left_to_do(runs: Sequence[Run], rows: Mapping[Run, Row], stale: bool = False) -> list[Run]:
+    """The runs that have no row; with `stale` those whose row older code has made."""
+    return [run for run in runs if (run in rows and is_stale(rows[run]) if stale else run not in rows)]
+
+
+def execute(
     runs: Sequence[Run],
     results: Path,
     executor: Executor,
@@ -43,17 +55,16 @@ def execute_missing(
     cache: DatasetCache | None = None,
     seconds: float | None = None,
 ) -> Iterator[tuple[Run, Row | Failure]]:
-    """Do the runs that the file of results does not have; each row is in the file before it is given on.
+    """Do runs; each row is in the file of results before it is given on.
 
     After `seconds` no further run is begun. With a cache, datasets that no run needs any more are removed from it.
     """
-    done = read_results(results)
-    left = [run for run in runs if run not in done]
+    left = list(runs)
     end = None if seconds is None else time.monotonic() + seconds
-    given = (run for run in tuple(left) if end is None or time.monotonic() < end)
+    given = (run for run in runs if end is None or time.monotonic() < end)
     for run, outcome in executor(given, tell):
         if not isinstance(outcome, Failure):
-            append_result(results, outcome)
+            put_result(results, outcome)
             left.remove(run)
             if cache is not None:
                 cache.discard(run, left)

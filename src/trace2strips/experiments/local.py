@@ -19,7 +19,7 @@ from pathlib import Path
 from trace2strips.errors import FileError
 from trace2strips.experiments.execution import Failure, Tell
 from trace2strips.experiments.performing import read_figures
-from trace2strips.experiments.results import Row
+from trace2strips.experiments.rows import Row
 from trace2strips.experiments.runs import Run
 from trace2strips.learners.training import Report
 

@@ -1,4 +1,4 @@
-"""One run: sample, learn, test, plan, compare with the hidden model; its figures as one flat row.
+"""One run: sample, learn, test, plan, compare with the hidden model; its figures as one row.
 
 A run's folder is that of `trace2strips learn` and `figures.json`, the row, which is written last. A run that was cut
 off goes on: training at its checkpoint, and what comes after learning from the model that was saved.
@@ -6,10 +6,6 @@ off goes on: training at its checkpoint, and what comes after learning from the 
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,11 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from trace2strips import __version__
+from trace2strips.experiments.code import learner_code, run_code
+from trace2strips.experiments.provenance import commit, machine
+from trace2strips.experiments.rows import Bin, Row, read_row
 from trace2strips.experiments.runs import LARGE, Run
+from trace2strips.files import read_text
 from trace2strips.judging.equivalence import compare
 from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen, unseen_actions
 from trace2strips.judging.sources import Source
@@ -43,14 +42,19 @@ PROBED_LONG = 40_000  # actions of the test traces from which M_L is extracted
 CURVE = SampleSettings(8_000, 400, "test", suffix="all")  # the traces behind accuracy against length
 BIN = 10  # actions
 FIGURES = "figures.json"
+NOT_IN_ROWS = (  # of a learner's figures
+    "domain", "encoding", "hidden_model", "traces", "heads", "test_traces", "first_contradiction",
+)  # fmt: skip
 
 Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sample`; the last one gives the vocabulary
 
 
-def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watcher | None = None) -> dict[str, Any]:
-    """The row of a run. What is in the folder already is not done again."""
-    if (folder / FIGURES).exists():
-        return read_figures(folder)
+def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watcher | None = None) -> Row:
+    """The row of a run. What the same code has left in the folder is not done again."""
+    code = run_code(run.learner)
+    there = read_figures(folder) if (folder / FIGURES).exists() else None
+    if there is not None and there.code == code:
+        return there
     sampler = sampler or sample_anew
     clock = Clock(watch)
     clock.enter("sampling")
@@ -63,37 +67,36 @@ def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watch
     test = sampler(domain, run.test_set, train)
     clock.enter("testing")
     learned = learned.tested_on(test)
-    row = {**run.record(), **figures_of(learned), **hidden_counts(domain, train)}
+    found = {**figures_of(learned), **hidden_counts(domain, train)}
     if run.noise:
-        row["clean_train_accuracy"] = learned.accuracy(train)
+        found["clean_train_accuracy"] = learned.accuracy(train)
     if run.suffix != "none":  # else no goal can be said
         clock.enter("planning")
-        row |= plan(learned.need_world(), domain, run.encoding)
+        found |= plan(learned.need_world(), domain, run.encoding)
     if learned.world is not None:
         clock.enter("comparing")
-        row |= compare_with_hidden(learned, domain, run.seed)
-    if run.network != "strips" and learned.world is not None:
-        row |= differences(domain, learned.world)
+        found |= compare_with_hidden(learned, domain, run.seed)
+    if run.is_decoder and learned.world is not None:
+        found |= differences(domain, learned.world)
     if has_curve(run):
         clock.enter("long traces")
-        row |= against_length(learned, sampler(domain, curve_set(run), train))
+        found["accuracy_by_length"] = against_length(learned, sampler(domain, curve_set(run), train))
         if learned.world is not None:
-            row |= from_long_traces(learned, domain, test, run.encoding)
-    row |= {"seconds": clock.stop(), "machine": machine(), "commit": commit(), "version": __version__}
-    row["date"] = datetime.now(UTC).date().isoformat()
-    write_json(folder / FIGURES, row)
-    return read_figures(folder)
-
-
-def read_figures(folder: Path) -> dict[str, Any]:
-    """The row of a finished run."""
-    row: dict[str, Any] = json.loads((folder / FIGURES).read_text())
+            found |= from_long_traces(learned, domain, test, run.encoding)
+    found |= {"seconds": clock.stop(), "machine": machine(), "commit": commit(), "code": code, "version": __version__}
+    row = Row(run=run, **found, date=datetime.now(UTC).date().isoformat())
+    write_json(folder / FIGURES, row.record())
     return row
+
+
+def read_figures(folder: Path) -> Row:
+    """The row of a finished run."""
+    return read_row(read_text(folder / FIGURES), folder / FIGURES)
 
 
 def has_curve(run: Run) -> bool:
     """Decoders are measured against length too, and on long traces, where the paper does."""
-    return run.network != "strips" and run.domain in LARGE and run.encoding == "atoms"
+    return run.is_decoder and run.domain in LARGE and run.encoding == "atoms"
 
 
 def curve_set(run: Run) -> SampleSettings:
@@ -135,11 +138,12 @@ def flip(dataset: Dataset, share: float, seed: int) -> Dataset:
 
 
 def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None) -> Learned:
-    """Learn in the folder, which keeps log and checkpoints. A model that was learned there from these very traces is
-    taken; what an older version left there from others is done anew.
+    """Learn in the folder, which keeps log and checkpoints. A model that the same code has learned there from these
+    very traces is taken; what else is there is done anew.
     """
     train = train.with_start()
-    wanted = run.learner.run_settings(run.seed, content_hash(train))
+    learner = run.make_learner()
+    wanted = learner.run_settings(run.seed, content_hash(train)) | {"code": learner_code(run.learner)}
     begun = read_settings(folder)
     stale = begun is not None and begun != wanted
     if not stale and (folder / "metrics.json").exists():
@@ -153,8 +157,8 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
             watch(stage, report)
 
     try:
-        run.learner.check(train)
-        learned = run.learner.learn(train, Job(run.seed, folder, tell))
+        learner.check(train)
+        learned = learner.learn(train, Job(run.seed, folder, tell))
     finally:
         log.close()
     learned.write(folder)
@@ -163,8 +167,7 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
 
 def figures_of(learned: Learned) -> dict[str, Any]:
     """What learning and testing measured; the run's own settings are in the row already."""
-    names = ("domain", "encoding", "hidden_model", "traces", "heads", "test_traces", "first_contradiction")
-    return {name: value for name, value in learned.figures.record().items() if name not in names}
+    return {name: value for name, value in vars(learned.figures).items() if name not in NOT_IN_ROWS}
 
 
 def hidden_counts(domain: Domain, train: Dataset) -> dict[str, Any]:
@@ -202,15 +205,12 @@ def differences(domain: Domain, world: WorldModel) -> dict[str, int]:
     return found
 
 
-def against_length(learned: Learned, traces: Dataset) -> dict[str, Any]:
-    """Accuracy of the network by the number of actions, in bins: [[longest in the bin, share right, traces], …]."""
+def against_length(learned: Learned, traces: Dataset) -> tuple[Bin, ...]:
+    """Accuracy of the network by the number of actions."""
     right = ~learned.predictor.wrong_traces(traces)
     bins = np.maximum(0, np.diff(traces.actions_before()) - 1) // BIN
-    return {
-        "accuracy_by_length": [
-            [int((b + 1) * BIN), float(right[bins == b].mean()), int((bins == b).sum())] for b in np.unique(bins)
-        ]
-    }
+    found = np.unique(bins)
+    return tuple((int((b + 1) * BIN), float(right[bins == b].mean()), int((bins == b).sum())) for b in found)
 
 
 def from_long_traces(learned: Learned, domain: Domain, test: Dataset, encoding: str) -> dict[str, Any]:
@@ -222,22 +222,3 @@ def from_long_traces(learned: Learned, domain: Domain, test: Dataset, encoding: 
     row = evaluate_planning(probed.world, domain, encoding, domain.problems(PROBLEMS, encoding)).row()
     row |= differences(domain, probed.world) | {"probed_traces": len(traces)}
     return {f"long_{name}": value for name, value in row.items()}
-
-
-def machine() -> dict[str, Any]:
-    """`threads` is what the run was given of the cores."""
-    told = {"python": platform.python_version(), "system": platform.machine()}
-    return {"cores": os.cpu_count(), "threads": numba.config.NUMBA_NUM_THREADS, **told}
-
-
-def commit() -> str | None:
-    """The commit that was measured, '-dirty' where the package differs from it (results may: runs are added to them);
-    None outside a repository."""
-
-    def git(*words: str) -> str:
-        package = Path(__file__).parent.parent
-        found = subprocess.run(["git", "-C", package, *words], capture_output=True, text=True, check=False)
-        return found.stdout.strip()
-
-    name = git("rev-parse", "--short=12", "HEAD")
-    return name + ("-dirty" if git("status", "--porcelain", "--", ".") else "") or None

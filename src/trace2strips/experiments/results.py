@@ -1,29 +1,26 @@
-"""The file of results: one JSON object a line, one line for each finished run, told apart by the fields of `Run`.
+"""The file of results: a row a line, one for each finished run.
 
-Several processes may add to it at once. A last line that was cut off while it was written counts for nothing and is
-removed by the next one that adds.
+Several processes may change it at once. A row at the end that was cut off while it was written counts for nothing and
+goes when the next one comes. Whatever else is no row is refused, and the file stays as it is.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO
 
-from trace2strips.errors import FileError, UserError
+from trace2strips.errors import FileError
+from trace2strips.experiments.rows import RUN_FIELDS, Row, format_row, read_row
 from trace2strips.experiments.runs import Run
-from trace2strips.files import check_readable, locked, reading
+from trace2strips.files import check_readable, locked, reading, writing
 
-Row = dict[str, Any]
-KEY = tuple(field.name for field in fields(Run))
-HINT = "repair or remove the line"
-
-
-def run_of(row: Row) -> Run:
-    """The run that a row is of."""
-    return Run(**{name: row[name] for name in KEY})
+BEGINNING, NEXT = (f'{sign}"{name}": "'.encode() for sign, name in zip(("{", ", "), RUN_FIELDS[:2], strict=True))
+TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def read_results(path: Path) -> dict[Run, Row]:
@@ -35,18 +32,22 @@ def read_results(path: Path) -> dict[Run, Row]:
         return parse(path, path.read_bytes())
 
 
-def append_result(path: Path, row: Row) -> bool:
-    """Add a row, unless its run is there already: then False."""
+def put_result(path: Path, row: Row) -> bool:
+    """Add a row, or put it in the place of one that other code has made. One of the same code stays: then False."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as stream, locked(stream):
-            stream.seek(0)
+        with opened(path) as stream:
             found = stream.read()
             whole = found[: complete(found)]
-            if run_of(row) in parse(path, whole):
-                return False
+            rows = parse(path, whole)
+            if (old := rows.get(row.run)) is not None:
+                if old.code == row.code:
+                    return False
+                with writing(path, force=True) as new:
+                    new.writelines(format_row(r).encode() + b"\n" for r in (rows | {row.run: row}).values())
+                return True
             stream.truncate(len(whole))
-            line = json.dumps(row).encode() + b"\n"
+            line = format_row(row).encode() + b"\n"
             stream.write(b"\n" + line if whole and not whole.endswith(b"\n") else line)
             stream.flush()
             os.fsync(stream.fileno())
@@ -55,14 +56,40 @@ def append_result(path: Path, row: Row) -> bool:
     return True
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The file, locked. While we waited for the lock another process may have put a new file in its place."""
+    while True:
+        with path.open("a+b") as stream, locked(stream):
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+                stream.seek(0)
+                yield stream
+                return
+
+
 def complete(found: bytes) -> int:
-    """How many bytes to keep: all but a last line without end that is no JSON."""
+    """How many bytes to keep: all but a row at the end that was cut off."""
     last = found.rfind(b"\n") + 1
+    return last if is_cut_off(found[last:], alone=last == 0) else len(found)
+
+
+def is_cut_off(line: bytes, alone: bool) -> bool:
+    """Is this the beginning of a row as we write it, and not all of it? Of someone else's line that can hardly be said;
+    a few bytes that no row of ours stands above could be anyone's.
+    """
     try:
-        json.loads(found[last:])
+        json.loads(line)
     except ValueError:
-        return last
-    return len(found)
+        pass
+    else:
+        return False
+    if len(line) < len(BEGINNING):
+        return bool(line) and not alone and BEGINNING.startswith(line)
+    domain = TEXT.match(line, len(BEGINNING) - 1)
+    if domain is None:  # cut off within the first value
+        return line.startswith(BEGINNING)
+    rest = line[domain.end() :]
+    return line.startswith(BEGINNING) and (rest.startswith(NEXT) or NEXT.startswith(rest))
 
 
 def parse(path: Path, found: bytes) -> dict[Run, Row]:
@@ -71,12 +98,9 @@ def parse(path: Path, found: bytes) -> dict[Run, Row]:
     for number, line in enumerate(found[: complete(found)].splitlines(), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-            run = run_of(row)
-        except (ValueError, KeyError, TypeError, UserError):
-            raise FileError("not the result of a run", file=path, line=number, hint=HINT) from None
-        if run in rows:
-            raise FileError(f"the run of line {lines[run]} again", file=path, line=number, hint="keep one of the two")
-        rows[run], lines[run] = row, number
+        row = read_row(line, path, number)
+        if row.run in rows:
+            first = lines[row.run]
+            raise FileError(f"the run of line {first} again", file=path, line=number, hint="keep one of the two")
+        rows[row.run], lines[row.run] = row, number
     return rows

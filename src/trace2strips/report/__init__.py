@@ -6,6 +6,8 @@
     plots      SVG, by matplotlib
     markdown   sections as Markdown
     page       sections as one self-contained HTML page
+    benchmarks tables of what benchmarks/ measured
+    doc_tables docs/results.md and the tables in other pages of docs/
 
 Beside that, `illustration` shows what a model, its program and its attention heads compute on one trace.
 """

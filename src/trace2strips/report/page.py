@@ -108,7 +108,8 @@ def format_header(columns: Sequence[Column]) -> str:
 
 
 def header_cell(column: Column, span: str = "") -> str:
-    return f'<th scope="col"{span}{looks(column)}>{escape(column.title)}</th>'
+    title = escape(column.title).replace("+", "+<wbr>")  # a learner's name may be broken there
+    return f'<th scope="col"{span}{looks(column)}>{title}</th>'
 
 
 def format_row(columns: Sequence[Column], row: Sequence[Cell]) -> str:

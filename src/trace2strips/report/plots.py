@@ -1,6 +1,6 @@
 """Plots as SVG that stands inside the page: same rows, same bytes; text stays text.
 
-Networks differ in colour (Okabe and Ito's palette, which colour-blind readers can tell apart), in marker and in line
+Learners differ in colour (Okabe and Ito's palette, which colour-blind readers can tell apart), in marker and in line
 style. In the SVG colours are variables of the page, whose style makes them darker or lighter for contrast. Every plot
 is small enough to be read on a phone; the page lays them out side by side.
 
@@ -23,13 +23,16 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from trace2strips.report.rows import NETWORKS, Line, Results
+from trace2strips.report.rows import Line, Results
+from trace2strips.report.tables import slug
 from trace2strips.worlds import BENCHMARKS
 
 INK = "#010203"  # becomes the colour of the page's text
-COLOURS = {"strips": "#d55e00", "sb": "#0072b2", "sinusoidal": "#009e73", "rope": "#cc79a7", "paper": "#7f7f7f"}
-MARKERS = {"strips": "o", "sb": "s", "sinusoidal": "^", "rope": "D"}
-DASHES = {"strips": "-", "sb": "--", "sinusoidal": ":", "rope": "-."}
+COLOURS = {"strips+completion": "#d55e00", "sb": "#0072b2", "sinusoidal": "#009e73", "rope": "#cc79a7",
+           "completion": "#e69f00", "strips": "#332288", "paper": "#7f7f7f"}  # fmt: skip
+MARKERS = {"strips+completion": "o", "sb": "s", "sinusoidal": "^", "rope": "D", "completion": "v", "strips": "P"}
+DASHES = {"strips+completion": "-", "sb": "--", "sinusoidal": ":", "rope": "-.", "completion": (0, (5, 1)),
+          "strips": (0, (1, 1))}  # fmt: skip
 SMALL, WIDE = (4.4, 3.1), (5.0, 3.0)  # inches
 
 
@@ -46,8 +49,8 @@ class Plot:
     def file(self) -> str:
         """The plot as a file of its own, dark on white."""
         svg = self.svg.replace("currentColor", "#222222").replace("<svg ", '<svg style="background: white" ', 1)
-        for network, colour in COLOURS.items():
-            svg = svg.replace(f"var(--{network})", colour)
+        for name, colour in COLOURS.items():
+            svg = svg.replace(f"var(--{slug(name)})", colour)
         return f'<?xml version="1.0" encoding="utf-8"?>\n{svg}'
 
     def html(self) -> str:
@@ -72,12 +75,12 @@ def draw_length(domain: str, lines: Sequence[Line], wide: bool) -> Plot:
     with canvas(f"length-{domain}", WIDE if wide else SMALL) as (axes, finish):
         for line in lines:
             curve = line.length_curve
-            axes.plot(list(curve), list(curve.values()), **style(line.run.network), markevery=2)
+            axes.plot(list(curve), list(curve.values()), **style(line.run.learner), markevery=2)
         trained = 200 if domain == "maze-7x7" else 50
         axes.axvline(trained, color=INK, alpha=0.35, linewidth=0.8)
         axes.set(xlim=(0, 405), ylim=(-0.02, 1.04), xlabel="actions of the trace", ylabel="accuracy")
         legend(axes, len(lines))
-    ends = "; ".join(f"{NETWORKS[line.run.network]} {min(line.length_curve.values()):.3f}" for line in lines)
+    ends = "; ".join(f"{line.run.learner} {min(line.length_curve.values()):.3f}" for line in lines)
     description = f"Accuracy against trace length in {domain}; lowest: {ends}. The figures are in the table."
     return Plot(f"length-{domain}", domain, description, finish(), wide)
 
@@ -89,30 +92,30 @@ def draw_sizes(results: Results) -> tuple[Plot, ...]:
 
 
 def draw_size(name: str, title: str, lines: Sequence[Line]) -> Plot:
-    networks = dict.fromkeys(line.run.network for line in lines if line.values(name))
+    learners = dict.fromkeys(line.run.learner for line in lines if line.values(name))
     with canvas(f"size-{name}", SMALL) as (axes, finish):
-        for network in networks:
+        for learner in learners:
             points = {line.run.traces: values for line in lines
-                      if line.run.network == network and (values := line.values(name))}  # fmt: skip
-            axes.plot(list(points), [fmean(values) for values in points.values()], **style(network))
+                      if line.run.learner == learner and (values := line.values(name))}  # fmt: skip
+            axes.plot(list(points), [fmean(values) for values in points.values()], **style(learner))
             for traces, values in points.items():  # the seeds behind the mean
-                axes.plot([traces] * len(values), values, linestyle="none", color=COLOURS[network], marker="_",
+                axes.plot([traces] * len(values), values, linestyle="none", color=COLOURS[learner], marker="_",
                           markersize=9)  # fmt: skip
         axes.set_xscale("log")
         axes.set(ylim=(-0.02, 1.04), xlabel="training traces", ylabel="accuracy")
-        legend(axes, len(networks))
-    shown = " and ".join(NETWORKS[network] for network in networks)
-    description = f"{title} by number of training traces: {shown}. The figures are in the table."
+        legend(axes, len(learners))
+    description = f"{title} by number of training traces: {' and '.join(learners)}. The figures are in the table."
     return Plot(f"size-{name}", title, description, finish())
 
 
 def draw_main(results: Results) -> tuple[Plot, ...]:
-    return tuple(draw_dumbbells(network, results.of_network("main", network)) for network in ("strips", "sb"))
+    return tuple(draw_dumbbells(name, results.of_learner("main", name)) for name in results.learners("main"))
 
 
-def draw_dumbbells(network: str, lines: Sequence[Line]) -> Plot:
+def draw_dumbbells(learner: str, lines: Sequence[Line]) -> Plot:
     """Test accuracy, a row for each line: the paper's mean and best seed, and ours, joined."""
-    with canvas(f"main-{network}", (5.0, 0.9 + 0.215 * len(lines))) as (axes, finish):
+    theirs = lines[0].paper_name
+    with canvas(f"main-{slug(learner)}", (5.0, 0.9 + 0.215 * len(lines))) as (axes, finish):
         figures = [line.figure("test") for line in lines]
         for place, figure in enumerate(figures):
             if figure.mean is not None and figure.paper is not None:
@@ -121,9 +124,9 @@ def draw_dumbbells(network: str, lines: Sequence[Line]) -> Plot:
                 axes.text(0.01, place, "○ missing", va="center", fontsize=7.5, transform=axes.get_yaxis_transform())
         grey: dict[str, Any] = {"color": COLOURS["paper"]}
         marks: tuple[tuple[str, str, dict[str, Any]], ...] = (
-            ("paper, mean", "paper", grey | {"marker": "s", "fillstyle": "none"}),
-            ("paper, best seed", "paper_best", grey | {"marker": "|", "markersize": 9}),
-            ("ours, mean", "mean", {"marker": "o", "color": COLOURS[network]}),
+            (f"paper's {theirs}, mean", "paper", grey | {"marker": "s", "fillstyle": "none"}),
+            ("best seed", "paper_best", grey | {"marker": "|", "markersize": 9}),
+            (f"{learner}, mean", "mean", {"marker": "o", "color": COLOURS[learner]}),
         )
         for label, name, look in marks:
             xs = [math.nan if (value := getattr(f, name)) is None else value for f in figures]
@@ -136,14 +139,14 @@ def draw_dumbbells(network: str, lines: Sequence[Line]) -> Plot:
         for place in range(3, len(lines), 3):
             axes.axhline(place - 0.5, color=INK, alpha=0.12, linewidth=0.6)
         legend(axes, 3, 1.0)
-    name, measured = NETWORKS[network], sum(figure.mean is not None for figure in figures)
-    description = f"Test accuracy of {name}, {measured} of {len(lines)} rows measured. The figures are in the table."
-    return Plot(f"main-{network}", f"{name}: test accuracy, ours and the paper's", description, finish())
+    measured = sum(figure.mean is not None for figure in figures)
+    description = f"Test accuracy of {learner}, {measured} of {len(lines)} rows measured. The figures are in the table."
+    return Plot(f"main-{slug(learner)}", f"{learner} beside the paper's {theirs}: test accuracy", description, finish())
 
 
-def style(network: str) -> dict[str, Any]:
-    return {"label": NETWORKS[network], "color": COLOURS[network], "marker": MARKERS[network],
-            "linestyle": DASHES[network], "markersize": 5}  # fmt: skip
+def style(learner: str) -> dict[str, Any]:
+    return {"label": learner, "color": COLOURS[learner], "marker": MARKERS[learner], "linestyle": DASHES[learner],
+            "markersize": 5}  # fmt: skip
 
 
 def legend(axes: Axes, columns: int, length: float = 2.6) -> None:
@@ -176,8 +179,8 @@ def adopt(svg: str, name: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<(metadata|style).*?</\1>\s*", "", svg, flags=re.DOTALL)  # a style would be the whole page's
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{escape(name)}-", svg)
-    for network, colour in COLOURS.items():
-        svg = svg.replace(colour, f"var(--{network})")
+    for learner, colour in COLOURS.items():
+        svg = svg.replace(colour, f"var(--{slug(learner)})")
     return svg.replace(INK, "currentColor")
 
 

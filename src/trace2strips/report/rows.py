@@ -1,29 +1,31 @@
 """Measured rows joined with the lists of runs and with the paper.
 
-A run is looked up by all its settings but the number of test traces; of several rows the one with most test traces
-counts. Runs that differ in the seed only are one `Line` of a table, beside one line of the paper.
+A run is looked up by all its settings but the number of test traces; of several rows the one with most of them counts.
+Runs that differ in the seed only are one `Line` of a table, beside one line of the paper.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NoReturn
+from typing import Any
 
-from trace2strips.errors import FileError, UserError, suggest
-from trace2strips.experiments import EXPERIMENTS, Run
-from trace2strips.files import read_lines, read_text
+from trace2strips.errors import FileError, suggest
+from trace2strips.experiments import EXPERIMENTS, Row, Run, read_results
+from trace2strips.experiments.rows import RUN_FIELDS, refuse_constant
+from trace2strips.files import check_readable, read_text
 from trace2strips.worlds import BENCHMARKS
 
-NETWORKS = {"strips": "STRIPS", "sb": "SB", "sinusoidal": "Sinusoidal", "rope": "RoPE"}
+PAPER_NAMES = {  # beside whose figures in the paper a learner's stand
+    "completion": "STRIPS", "strips": "STRIPS", "strips+completion": "STRIPS", "sb": "SB", "sinusoidal": "Sinusoidal",
+    "rope": "RoPE",
+}  # fmt: skip
 ENCODINGS = {"atoms": "atoms", "states:1": "1 state", "states:50": "50 states", "states:100": "100 states"}
-SETTINGS = tuple(item.name for item in fields(Run))
 TOLERANCE = 0.005  # an SB row may be so much below the paper's mean
 NOTE = '{"runs": {"domain": "maze-5x5"}, "note": "why"}'
 ROUNDING = 1e-9  # of sums of floats; far below one trace
@@ -36,11 +38,8 @@ FIGURES = {
     "time_s": "plan_seconds", "generated_states": "plan_states",
 }  # fmt: skip
 SHARES = {"inapplicable": "plans_inapplicable", "bad_goal": "plans_bad_goal", "unsolved": "plans_unsolved"}
-NUMBERS = {*FIGURES.values(), *SHARES.values(), "problems", "train_seconds", "train_errors", "test_errors", "atoms",
-           "preconditions", "effects"}  # fmt: skip
 
 PaperFigure = Mapping[str, float]  # mean, best_seed
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -90,18 +89,23 @@ class Line:
         return f"{self.run.domain}, {encoding_name(self.run.encoding)}"
 
     @property
+    def paper_name(self) -> str:
+        """What the paper calls the network that stands beside."""
+        return PAPER_NAMES[self.run.learner]
+
+    @property
     def best(self) -> Row | None:
         """The seed with the highest training accuracy, as in the paper; of equal ones the first."""
-        return max(self.rows, key=lambda row: row.get("train_accuracy") or 0.0, default=None)
+        return max(self.rows, key=lambda row: row.train_accuracy, default=None)
 
     @property
     def missing_seeds(self) -> tuple[int, ...]:
-        there = {row["seed"] for row in self.rows}
+        there = {row.run.seed for row in self.rows}
         return tuple(run.seed for run in self.runs if run.seed not in there)
 
     @property
     def test_traces(self) -> tuple[int, ...]:
-        return tuple(sorted({row["test_traces"] for row in self.rows}))
+        return tuple(sorted({row.run.test_traces for row in self.rows}))
 
     def values(self, name: str) -> tuple[float, ...]:
         return tuple(value for row in self.rows if (value := value_of(row, name)) is not None)
@@ -111,16 +115,16 @@ class Line:
         """Longest of the bin → share of traces that are right, mean over the seeds."""
         shares: dict[int, list[float]] = defaultdict(list)
         for row in self.rows:
-            for longest, share, _ in row.get("accuracy_by_length") or []:
-                shares[int(longest)].append(share)
+            for longest, share, _ in row.accuracy_by_length or ():
+                shares[longest].append(share)
         return {longest: fmean(values) for longest, values in sorted(shares.items())}
 
     def figure(self, name: str) -> Figure:
         paper = self.paper.get(name) or {}
         mean, best = paper.get("mean"), paper.get("best_seed")
-        bar = {"strips": best, "sb": None if mean is None else mean - TOLERANCE}.get(self.run.network)
+        bars = {"STRIPS": best, "SB": None if mean is None else mean - TOLERANCE}
         ours = None if self.best is None else value_of(self.best, name)
-        return Figure(self.values(name), ours, mean, best, bar)
+        return Figure(self.values(name), ours, mean, best, bars.get(self.paper_name))
 
     def missed(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if self.figure(name).missed)
@@ -141,7 +145,7 @@ class Line:
 class Results:
     """All that a report needs: what was measured, what the paper says, and how exceptions are explained."""
 
-    rows: tuple[tuple[Run, Row], ...]
+    rows: tuple[Row, ...]
     paper: Mapping[str, Any]
     notes: tuple[tuple[Mapping[str, Any], str], ...] = ()
     source: str = "runs.jsonl"
@@ -149,12 +153,7 @@ class Results:
     @cached_property
     def measured(self) -> dict[Run, Row]:
         """The row that counts, by its run without the number of test traces."""
-        found: dict[Run, Row] = {}
-        for run, row in self.rows:
-            key = settings_of(run)
-            if key not in found or weight(row) >= weight(found[key]):
-                found[key] = row
-        return found
+        return {settings_of(row.run): row for row in sorted(self.rows, key=lambda row: row.run.test_traces)}
 
     @cached_property
     def lines(self) -> dict[str, tuple[Line, ...]]:
@@ -189,16 +188,20 @@ class Results:
             for first, group in groups.items()
         ]
 
-    def of_network(self, experiment: str, network: str) -> list[Line]:
+    def learners(self, experiment: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(line.run.learner for line in self.lines[experiment]))
+
+    def of_learner(self, experiment: str, learner: str) -> list[Line]:
         """Domain by domain."""
-        lines = [line for line in self.lines[experiment] if line.run.network == network]
+        lines = [line for line in self.lines[experiment] if line.run.learner == learner]
         return sorted(lines, key=lambda line: BENCHMARKS.index(line.run.domain))
 
     def paper_figures(self, experiment: str, run: Run) -> Mapping[str, PaperFigure | None]:
         """The paper's line for these runs; empty where it has none."""
-        network = NETWORKS.get(run.network, run.network)
+        network = PAPER_NAMES[run.learner]
         label = f"{network} {encoding_name(run.encoding)}"
         within = {"baselines": ("baselines", run.domain, network), "main": ("main", run.domain, label),
+                  "paper-preset": ("main", run.domain, label),
                   "planning": ("extended_planning", run.domain, label),
                   "alignment": ("symbolic_alignment", run.domain, label, told_final_values(run))}  # fmt: skip
         found: Any = self.paper
@@ -212,11 +215,6 @@ class Results:
             if any(all(getattr(run, key) == value for key, value in selection.items()) for run in runs):
                 return text
         return None
-
-
-def weight(row: Row) -> tuple[int, int]:
-    """Of two rows of one run the one with more test traces counts, then the one with more figures, then the later."""
-    return row["test_traces"], sum(value is not None for value in row.values())
 
 
 def settings_of(run: Run) -> Run:
@@ -235,77 +233,30 @@ def told_final_values(run: Run) -> str:
 def value_of(row: Row, name: str) -> float | None:
     """A figure by the paper's name for it, or by the name of a field of ours; None where the row has none."""
     if name in SHARES:
-        count, problems = row.get(SHARES[name]), row.get("problems")
-        return None if count is None or not problems else count / problems
-    found = row.get(FIGURES.get(name, name))
+        count = getattr(row, SHARES[name])
+        return None if count is None or not row.problems else count / row.problems
+    found = getattr(row, FIGURES.get(name, name))
     return None if found is None else float(found)
 
 
 def load_results(path: Path) -> Results:
     """The rows of `path`; `paper.json` and, if it is there, `notes.json` stand beside it."""
-    rows = [read_row(text, path, number) for number, text in read_lines(path) if text.strip()]
+    check_readable(path)
+    rows = read_results(path)
     if not rows:
         raise FileError("holds no run", file=path, hint="'trace2strips reproduce' writes a row for each run")
     paper = read_json(path.with_name("paper.json"))
     if not isinstance(paper, dict):
         raise FileError("not a JSON object", file=path.with_name("paper.json"), hint="it holds the paper's figures")
     notes = path.with_name("notes.json")
-    return Results(tuple(rows), paper, read_notes(notes) if notes.exists() else (), path.name)
+    return Results(tuple(rows.values()), paper, read_notes(notes) if notes.exists() else (), path.name)
 
 
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(read_text(path), parse_constant=refuse)
+        return json.loads(read_text(path), parse_constant=refuse_constant)
     except ValueError as error:
         raise FileError(f"not JSON: {error}", file=path, line=getattr(error, "lineno", None)) from None
-
-
-def refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
-
-
-def read_row(text: str, path: Path, line: int) -> tuple[Run, Row]:
-    """A row and its run. Settings must all be there; a figure may be absent, but not be anything else."""
-
-    def fail(message: str, hint: str | None = None) -> NoReturn:
-        raise FileError(message, file=path, line=line, hint=hint)
-
-    try:
-        row = json.loads(text, parse_constant=refuse)
-    except ValueError as error:
-        fail(f"not JSON: {error}", "one JSON object a line")
-    if not isinstance(row, dict):
-        fail("not a JSON object", "one JSON object a line")
-    for name in SETTINGS:
-        if name not in row:
-            fail(f"no {name!r}", f"a row holds {', '.join(SETTINGS)}")
-    for item in fields(Run):
-        if not fits(row[item.name], str(item.type)):
-            fail(f"{item.name} is {row[item.name]!r}", f"it should be {item.type}")
-    for name in sorted(NUMBERS & row.keys()):
-        if not fits(row[name], "float | None"):
-            fail(f"{name} is {row[name]!r}", "it should be a number")
-    seconds, curve = row.get("seconds") or {}, row.get("accuracy_by_length") or []
-    if not isinstance(seconds, dict) or not all(fits(value, "float") for value in seconds.values()):
-        fail("seconds is not what each stage took", '"seconds": {"learning": 12.5}')
-    if not isinstance(curve, list) or not all(
-        isinstance(item, list) and len(item) == 3 and all(fits(value, "float") for value in item) for item in curve
-    ):
-        fail("accuracy_by_length is not a list of bins", "[[longest, share right, traces], …]")
-    try:
-        return Run(**{name: row[name] for name in SETTINGS}), row
-    except UserError as error:
-        fail(error.message, error.hint)
-
-
-def fits(value: Any, kind: str) -> bool:
-    """Is a JSON value of the kind that an annotation names: str, int, float, or one of them or None?"""
-    if value is None:
-        return "None" in kind
-    if "str" in kind:
-        return isinstance(value, str)
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return number and ("float" in kind or isinstance(value, int))
 
 
 def read_notes(path: Path) -> tuple[tuple[Mapping[str, Any], str], ...]:
@@ -318,8 +269,8 @@ def read_notes(path: Path) -> tuple[tuple[Mapping[str, Any], str], ...]:
         whole = isinstance(item, dict) and isinstance(item.get("runs"), dict) and isinstance(item.get("note"), str)
         if not whole:
             raise FileError(f"note {number} is not of the form wanted", file=path, hint=NOTE)
-        for name in sorted(item["runs"].keys() - SETTINGS):
-            hint = suggest(name, SETTINGS, "settings")
+        for name in sorted(item["runs"].keys() - set(RUN_FIELDS)):
+            hint = suggest(name, RUN_FIELDS, "settings")
             raise FileError(f"note {number}: a run has no {name!r}", file=path, hint=hint)
         notes.append((item["runs"], item["note"]))
     return tuple(notes)

@@ -60,7 +60,12 @@ def words(title: str) -> Column:
     return Column(title, number=False)
 
 
-def accuracy(value: float | None, digits: int = 4) -> str:
+def slug(name: str) -> str:
+    """A learner's name as a part of an id or of a colour's name: no plus sign."""
+    return name.replace("+", "-")
+
+
+def accuracy(value: int | float | None, digits: int = 4) -> str:
     """A share of 1. Never rounded up to 1 nor down to 0: an error stays visible."""
     if value is None:
         return NONE
@@ -91,15 +96,15 @@ def told(value: float | None, form: str = "{:g}") -> str:
     return NONE if value is None else form.format(value)
 
 
-def number(value: float | None, digits: int = 0) -> str:
+def number(value: int | float | None, digits: int = 0) -> str:
     return NONE if value is None else f"{value:,.{digits}f}"
 
 
-def milliseconds(value: float | None) -> str:
+def milliseconds(value: int | float | None) -> str:
     return NONE if value is None else f"{1000 * value:,.1f} ms"
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: int | float | None) -> str:
     if seconds is None:
         return NONE
     if seconds < 120:

@@ -1,0 +1,236 @@
+"""Tables of what benchmarks/ measured: worlds, sampling, planners, equivalence, attention, and how long all runs take.
+
+A benchmark's file holds its rows, the command that measures them again, the commit and the date.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trace2strips.experiments import EXPERIMENTS, Run
+from trace2strips.experiments.estimates import cost, estimate
+from trace2strips.report.rows import Results, read_json
+from trace2strips.report.sections import Section, mean_of
+from trace2strips.report.tables import (
+    NONE,
+    Columns,
+    Table,
+    accuracy,
+    duration,
+    milliseconds,
+    number,
+    table,
+    words,
+)
+from trace2strips.worlds import BENCHMARKS, get_domain
+
+Record = Mapping[str, Any]  # of a benchmark: command, commit, date, machine, settings, rows
+TIMED = ("main", "baselines", "alignment", "dataset-size")
+
+
+def benchmark_sections(folder: Path, results: Results) -> Iterator[Section]:
+    """One for each benchmark that was measured."""
+    yield worlds()
+    yield all_runs(results)
+    for file, title, sentence, make in BENCHMARK_TABLES:
+        path = folder / f"{file}.json"
+        if path.exists():
+            record = read_json(path)
+            yield Section(file, title, (sentence, origin(record)), (make(record),))
+
+
+def origin(record: Record) -> str:
+    command = str(record["command"]).partition(" --out")[0]
+    return f"Measured by `{command}`, commit {record['commit']}, {record['date']}."
+
+
+def worlds() -> Section:
+    rows = []
+    for name in BENCHMARKS:
+        domain = get_domain(name)
+        counts = (len(domain.model.atoms), len(domain.model.actions), len(domain.reachable_actions),
+                  domain.family.count_states(), len(domain.initial_atoms), len(domain.goal_atoms))  # fmt: skip
+        rows.append([name, *map(number, counts)])
+    columns: Columns = [words("domain"), "atoms", "actions", "ever applicable", "reachable states", "init-p",
+                        "test-p (goal)"]  # fmt: skip
+    shown = table("worlds", "What the hidden worlds are made of.", columns, rows)
+    sentence = "The paper's ten worlds, in its two sizes of each family. Counted by `trace2strips domains`."
+    return Section("worlds", "The worlds", (sentence,), (shown,))
+
+
+def all_runs(results: Results) -> Section:
+    """Measured where it was, estimated from the nearest measured run elsewhere."""
+    measured = {row.run: row for row in results.rows}
+
+    def seconds(runs: Iterable[Run]) -> float:
+        known = ((cost(measured[run]) if run in measured else estimate(run, measured)) for run in runs)
+        return math.fsum(cost.seconds for cost in known)
+
+    together = tuple(dict.fromkeys(run for name in TIMED for run in EXPERIMENTS[name]))
+    lists = {**{name: EXPERIMENTS[name] for name in TIMED}, "all of them, each run once": together}
+    rows = []
+    for name, runs in lists.items():
+        for learner in dict.fromkeys(run.learner for run in runs):
+            mine = [run for run in runs if run.learner == learner]
+            done = [run for run in mine if run in measured]
+            rows.append([f"{name}: {learner}", number(len(mine)), number(len(done)), in_hours(seconds(done)),
+                         in_hours(seconds(mine))])  # fmt: skip
+    slow = [run for run in together if run.domain == "maze-7x7" and run.is_decoder]
+    first = [run for run in together if run.seed == 0]
+    sentences = (
+        f"All of it takes about {in_hours(seconds(together))} on two cores, seed 0 alone {in_hours(seconds(first))};"
+        f" the decoders on maze-7x7 take {in_hours(seconds(slow))} of it.",
+        "`trace2strips reproduce all --dry-run` tells it run by run. What was measured before every stage was timed"
+        " counts 20 seconds for all that is not learning.",
+    )
+    columns: Columns = [words("experiment"), "runs", "measured", "took", "whole, with the estimate of the rest"]
+    caption = "Time of the runs, measured and estimated."
+    return Section("all-runs", "How long all runs take", sentences, (table("all-runs-table", caption, columns, rows),))
+
+
+def in_hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h"
+
+
+def sampling(record: Record) -> Table:
+    rows = [
+        [row["domain"], number(row["train_traces_per_second"]), number(row["test_traces_per_second"]),
+         number(row["steps_per_second"]), number(row["mimir_steps_per_second"]), times(row["ratio"]),
+         f"{number(row['peak_memory_mb'])} MB"]
+        for row in record["rows"]
+    ]  # fmt: skip
+    columns: Columns = [words("domain"), "training traces/s", "test traces/s", "steps/s", "pymimir steps/s", "ratio",
+                        "peak memory"]  # fmt: skip
+    return table("sampling-table", "Sampling speed; the time includes writing the files.", columns, rows)
+
+
+def times(ratio: int | float) -> str:
+    """12×, 5.9×."""
+    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×"
+
+
+def planners(record: Record) -> Table:
+    rows = [
+        [f"{row['planner']}, {row['search']}", f"{row['solved']} of {row['problems']}", number(row["mean_length"], 1),
+         number(row["mean_states"]), f"{number(row['ms_per_problem'])} ms", f"{number(row['start_ms'])} ms"]
+        for row in record["rows"] if "search" in row
+    ]  # fmt: skip
+    memory = [
+        f" {row['in_a_row']:,} problems in a row in one {row['planner']} worker: {number(row['early_mb'])} MB after"
+        f" {row['in_a_row'] // 10:,}, {number(row['late_mb'])} MB at the end."
+        for row in record["rows"]
+        if "in_a_row" in row
+    ]
+    columns: Columns = [words("planner"), "solved", "mean plan length", "generated states", "per problem", "start"]
+    return table("planners-table", "Planners side by side." + "".join(memory), columns, rows)
+
+
+def equivalence(record: Record) -> Table:
+    """Each learned model beside its hidden one; how it was shown, and the counterexample where they differ."""
+    rows = []
+    for row in record["rows"]:
+        searched = row.get("searched_pairs", row["pairs"])
+        exhausted = "exhausted" in row.get("searched_how", row["how"])
+        trace = f": {len(row['trace'])} actions, refused by {row['refused_by']}" if row["trace"] else ""
+        rows.append([
+            f"{row['domain']}, {row['encoding']}, seed {row['seed']}", row["verdict"] + trace,
+            "yes" if "invariants" in row["how"] else "no", number(searched) + (" (all)" if exhausted else ""),
+            number(row["reachable_states"]), number(row["starts"]), number(row["further"]), duration(row["seconds"]),
+        ])  # fmt: skip
+    columns: Columns = [words("row"), words("answer"), words("by invariants"), "pairs looked at",
+                        "reachable hidden states", "starts", "others covered", "time"]  # fmt: skip
+    return table("equivalence-table", "Learned models and their hidden ones.", columns, rows)
+
+
+def attention(record: Record) -> Table:
+    rows = [
+        [row["what"], milliseconds(row["reference_seconds"]), milliseconds(row["seconds"]), times(row["ratio"]),
+         NONE if row["bar"] is None else times(row["bar"])]
+        for row in record["rows"]
+    ]  # fmt: skip
+    columns: Columns = [words("what"), "reference", "ours", "faster", "wanted"]
+    return table("attention-table", "Kernel, training step and probing of SB against their references.", columns, rows)
+
+
+BENCHMARK_TABLES = (
+    ("sampling", "Sampling speed",
+     "Two cores, beside random walks through pymimir's successor generator in the same run, on one core and called from"
+     " a Python loop, as a user would. 100,000 training traces of up to 50 actions and 200,000 test traces of up to 200"
+     " for each domain; in maze-7x7 up to 200 and 400.", sampling),
+    ("planners", "Planners",
+     "100 problems of blocksworld-8b, all planners in one run, one worker, every plan validated"
+     " ([planning.md](planning.md)).", planners),
+    ("equivalence", "Equivalence with the hidden models",
+     "Models learned by strips+completion from 100,000 traces, beside their hidden ones"
+     " ([equivalence.md](equivalence.md)). \"(all)\" stands where all pairs that the starts drawn can reach were looked"
+     " at (in maze-7x7 these are not all of the domain's mazes); \"others covered\" are starts that only the second"
+     " draw had.", equivalence),
+    ("attention", "Speed of the decoders", "Reference and ours in one run, in turn ([decoders.md](decoders.md)).",
+     attention),
+)  # fmt: skip
+
+
+# ---- tables that explain something in other pages; the caption says where they come from
+
+
+def difficulty(record: Record) -> Table:
+    rows = [
+        [row["domain"], number(row["mean_length"], 1), number(row["paper_mean_length"]), f"{row['ratio']:.2f}",
+         number(row["max_length"]), number(row["mean_states"]), number(row["paper_mean_states"])]
+        for row in record["rows"]
+    ]  # fmt: skip
+    columns: Columns = [words("domain"), "mean plan length", "paper", "ratio", "longest", "mean generated states",
+                        "paper"]  # fmt: skip
+    return table("difficulty", origin(record), columns, rows)
+
+
+def trials(record: Record) -> Table:
+    rows = [
+        [row["trial"], accuracy(row["train"]), accuracy(row["test"]), duration(row["seconds"])]
+        for row in record["rows"]
+    ]  # fmt: skip
+    return table("decoder-trials", origin(record), [words("changed"), "train", "test", "training"], rows)
+
+
+def one_state(record: Record) -> Table:
+    rows = [
+        [row["learner"], "alignment" if row["state"] == 0 else str(row["state"]), str(row["towers"]),
+         f"{row['rare']:.0%}", accuracy(row["train_accuracy"]), accuracy(row["test_accuracy"]),
+         duration(row["train_seconds"])]
+        for row in record["rows"]
+    ]  # fmt: skip
+    columns: Columns = [words("learner"), "state", "towers", "test traces with rare actions", "train", "test", "time"]
+    return table("one-state", origin(record), columns, rows)
+
+
+def world_metrics(record: Record) -> Table:
+    """Means over seeds; a figure that no pair stands behind is a dash."""
+    rows = []
+    for domain, model in dict.fromkeys((row["domain"], row["model"]) for row in record["rows"]):
+        mine = [row for row in record["rows"] if (row["domain"], row["model"]) == (domain, model)]
+        rows.append([domain, model, *(accuracy(mean_of(pick(mine, path)), 3) for path in METRICS.values())])
+    return table("world-metrics", origin(record), [words("domain"), words("model"), *METRICS], rows)
+
+
+METRICS = {
+    "trace accuracy": ("test_accuracy",),
+    "legality: precision": ("legality_precision",),
+    "legality: recall": ("legality_recall",),
+    "whole sets": ("whole_sets",),
+    "compression": ("compression",),
+    "distinction: precision": ("distinction_precision",),
+    "distinction: recall": ("distinction_recall",),
+    "near pairs: precision": ("near", "distinction_precision"),
+    "near pairs: recall": ("near", "distinction_recall"),
+}
+
+
+def pick(rows: Sequence[Record], path: tuple[str, ...]) -> Iterator[int | float | None]:
+    for row in rows:
+        found: Any = row
+        for name in path:
+            found = found[name]
+        yield found

@@ -1,0 +1,110 @@
+"""The measured figures in docs/, written from results/ alone; none is typed by hand.
+
+    python -m trace2strips.report.doc_tables            write docs/results.md, the tables in other pages, the plot
+    python -m trace2strips.report.doc_tables --check    exit with 1 if one is not what results/ say
+
+docs/results.md holds them all. Another page has a table only where it explains something with it, between
+<!-- table NAME --> and <!-- end -->.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from trace2strips.errors import UserError, suggest
+from trace2strips.files import read_text, writing_text
+from trace2strips.report.benchmarks import Record, benchmark_sections, difficulty, one_state, trials, world_metrics
+from trace2strips.report.markdown import format_markdown, format_table
+from trace2strips.report.rows import Results, load_results, read_json
+from trace2strips.report.sections import Section, make_sections
+from trace2strips.report.tables import Table
+
+HEAD = """<!-- Written by `make tables` from results/: edit neither this page nor its figures by hand. -->
+
+# Results
+
+Every figure that was measured, with the command that measures it again and the commit at which it was. What the
+columns mean: [report.md](report.md); how runs are done: [experiments.md](experiments.md). `trace2strips report` shows
+the first part as a page with plots.
+"""
+EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in other pages: which file, and how
+    "decoder-trials": ("decoder_trials", trials),
+    "difficulty": ("problem_difficulty", difficulty),
+    "one-state": ("one_state", one_state),
+    "world-metrics": ("world_metrics", world_metrics),
+}
+
+
+def write_pages(root: Path) -> dict[Path, str]:
+    """Each file with the text that it should have."""
+    results = load_results(root / "results" / "runs.jsonl")
+    docs = root / "docs"
+    pages = {page: fill(read_text(page), root / "results") for page in sorted(docs.glob("*.md"))}
+    pages[docs / "results.md"] = results_page(results, root / "results")
+    pages[docs / "accuracy-against-length.svg"] = picture(results)
+    return pages
+
+
+def results_page(results: Results, folder: Path) -> str:
+    """Sections of the report and of the benchmarks."""
+    sections: tuple[Section, ...] = (*make_sections(results), *benchmark_sections(folder, results))
+    contents = "\n".join(f"- [{section.title}](#{anchor(section.title)})" for section in sections)
+    body = format_markdown(sections).partition("\n\n")[2]  # without its title
+    return f"{HEAD}\n{contents}\n\n{body}"
+
+
+def anchor(title: str) -> str:
+    """As Markdown makes it of a heading."""
+    return re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
+
+
+def fill(text: str, folder: Path) -> str:
+    """A page with its tables made anew."""
+
+    def block(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in EXPLAINING:
+            raise UserError(f"no table {name!r}", hint=suggest(name, EXPLAINING, "tables"))
+        file, make = EXPLAINING[name]
+        record = read_json(folder / f"{file}.json")
+        table = make(record)
+        return f"<!-- table {name} -->\n{format_table(table)}\n\n{table.caption}\n<!-- end -->"
+
+    return re.sub(r"<!-- table ([a-z-]+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
+
+
+def picture(results: Results) -> str:
+    from trace2strips.report.plots import draw_lengths  # matplotlib is slow to import
+
+    return draw_lengths(results)[0].file()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path, nargs="?", default=Path(), help="the project's folder; default: this one")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    arguments = parser.parse_args()
+    try:
+        stale = {path: text for path, text in write_pages(arguments.root).items() if old_text(path) != text}
+        for path, text in () if arguments.check else stale.items():
+            with writing_text(path, force=True) as stream:
+                stream.write(text)
+    except UserError as error:
+        sys.exit(f"trace2strips: {error}")
+    names = ", ".join(path.name for path in stale)
+    print(
+        f"{'not what results/ say' if arguments.check else 'written'}: {names}" if stale else "all tables are current"
+    )
+    sys.exit(1 if stale and arguments.check else 0)
+
+
+def old_text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    main()
