@@ -88,6 +88,29 @@ def test_sample_from_pddl_files(run: Run, tmp_path: Path) -> None:
     assert "(:goal (and (on_l1)))" in (tmp_path / "gp.pddl").read_text()
 
 
+def test_a_model_of_pddl_files_is_judged_by_them(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.pddl").write_text(DOMAIN)
+    (tmp_path / "p.pddl").write_text(PROBLEM)
+    files = ("--problem", "p.pddl")
+    words = ("--traces", 100, "--max-length", 6, "--encoding", "atoms", "--suffix", "all", "--out", "x.t2s")
+    assert run("sample", "d.pddl", *files, *words).returncode == 0
+    assert run("learn", "x.t2s", "--out", "run", "--learner", "completion").returncode == 0
+    unknown = run("evaluate", "run")
+    assert unknown.returncode == 0
+    assert unknown.stderr.startswith("no planning: the traces come from PDDL files")
+    assert unknown.stderr.endswith("(hint: --domain d.pddl --problem p.pddl)\n")
+    metrics = json.loads(run("evaluate", "run", "--domain", "d.pddl", *files, "--problems", 2, "--json").stdout)
+    assert (metrics["plans_correct"], metrics["planner"]) == (2, "mimir")
+    refused(run, tmp_path, "evaluate", "run", *files, message="--problem needs --domain")
+
+
+def test_encoding_and_its_old_name(run: Run, tmp_path: Path) -> None:
+    for name, option in (("new.t2s", "--encoding"), ("old.t2s", "--init")):
+        assert run("sample", "ferry-5c", "--traces", 9, option, "states:3", "--out", name).returncode == 0
+    assert (tmp_path / "new.t2s").read_bytes() == (tmp_path / "old.t2s").read_bytes()
+    assert Dataset.load(tmp_path / "new.t2s").vocabulary.init_states == ("s0", "s1", "s2")
+
+
 def test_several_problems_share_one_domain(run: Run, tmp_path: Path) -> None:
     (tmp_path / "d.pddl").write_text(DOMAIN)
     (tmp_path / "p.pddl").write_text(PROBLEM)

@@ -44,7 +44,9 @@ def test_files_named_like_a_benchmark_domain_are_not_it(tmp_path: Path) -> None:
         dataset.save(tmp_path / "traces.t2s", force=True)
         figures = learn(Dataset.load(tmp_path / "traces.t2s"), "completion").figures
         assert figures.domain == "blocksworld-5b"
-        with pytest.raises(DomainError, match=r"come from PDDL files, .*: blocksworld-5b.pddl problem.pddl \(hint"):
+        with pytest.raises(
+            DomainError, match=r"come from PDDL files, .*: --domain blocksworld-5b.pddl --problem problem.pddl"
+        ):
             find_hidden_domain(figures)
 
 

@@ -39,17 +39,17 @@ PLAIN: dict[str, Any] = {  # help is plain text: rich takes longer to import tha
 class CommandGroup(TyperGroup):
     """The commands by name, each imported when it is asked for."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
+    def get_command(self, ctx: Any, name: str) -> Any:
         if name not in COMMANDS:
             raise UserError(f"unknown command {shorten(name)!r}", hint=suggest(name, COMMANDS, "commands"))
         alone = typer.Typer(**PLAIN)
         alone.command(name)(getattr(import_module(f"trace2strips.commands.{name}"), name))
         return typer.main.get_command(alone)
 
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -57,24 +57,26 @@ class CommandGroup(TyperGroup):
 app = typer.Typer(
     cls=CommandGroup,
     help="Learn STRIPS world models from sequences of actions that worked or did not.",
-    invoke_without_command=True,
     **PLAIN,
 )
 
 
-@app.callback()
-def options(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Say which.")] = False
-) -> None:
-    """Without a command there is the help to read."""
-    if version:
+def print_version(wanted: bool) -> bool:
+    if wanted:
         from trace2strips import __version__
 
         print(f"trace2strips {__version__}")
         raise typer.Exit
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-        raise typer.Exit(2)
+    return wanted
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    """Options of all commands."""
 
 
 def discard_output() -> None:
@@ -84,9 +86,11 @@ def discard_output() -> None:
 
 def main() -> None:
     """Entry point: whatever the user can get wrong becomes one line and exit code 2."""
+    words = sys.argv[1:]
     try:
-        code = app(standalone_mode=False)
+        code = app(words or ["--help"], prog_name="trace2strips", standalone_mode=False)
         sys.stdout.flush()
+        code = code if words else 2  # the help is no answer to a question that was not asked
     except UserError as error:
         print(f"trace2strips: {error}", file=sys.stderr)
         code = 2

@@ -14,7 +14,6 @@ from trace2strips.commands.terminal import (
     JsonOption,
     ProblemsOption,
     QuietOption,
-    find_domain,
     place_of,
     plain_console,
     progress_bar,
@@ -42,6 +41,7 @@ def check(
     They are no error: exit code 0, learning still works. Labels that disagree with --domain are one.
     Traces that start in a named state are compared only in a .t2s, which says what holds in it.
     """
+    from trace2strips.commands.sources import find_domain
     from trace2strips.traces import describe, find_contradictions, read_traces, unknown_starts
 
     if problem and domain is None:

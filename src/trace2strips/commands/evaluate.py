@@ -13,6 +13,7 @@ from trace2strips.commands.terminal import (
     JsonOption,
     MemoryOption,
     PlannerOption,
+    ProblemsOption,
     QuietOption,
     SecondsOption,
     StatesOption,
@@ -21,13 +22,14 @@ from trace2strips.commands.terminal import (
     show_figures,
     table_of_pairs,
 )
-from trace2strips.errors import UserError, with_file
+from trace2strips.errors import DomainError, PddlError, UserError, with_file
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset; default: what was measured.")] = None,
     domain: Annotated[str | None, typer.Option(help="The hidden domain; default: the one of the traces.")] = None,
+    problem: ProblemsOption = None,
     problems: Annotated[int, typer.Option(help="How many of its planning problems to solve; 0: none.")] = 100,
     planner: PlannerOption = "mimir",
     max_states: StatesOption = 10**6,
@@ -41,33 +43,41 @@ def evaluate(
 
     Each plan is tried out on the hidden domain.
     """
-    from trace2strips.commands.sources import hidden_domain_or_none
+    from trace2strips.commands.sources import find_domain
+    from trace2strips.judging.hidden import find_hidden_domain
     from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen
     from trace2strips.judging.world_metrics import measure_learned
     from trace2strips.learners.learning import load
     from trace2strips.planning.plans import Limits, get_planner
     from trace2strips.traces import read_traces
-    from trace2strips.worlds import get_domain
 
     limits = Limits(max_states, max_seconds, max_memory)
     get_planner(planner)
     if problems < 0:
         raise UserError(f"{problems} problems", hint="--problems 100, or 0 for none")
+    if problem and domain is None:
+        raise PddlError("--problem needs --domain", hint="--domain DOMAIN.pddl --problem PROBLEM.pddl")
     learned = load(run)
+    if world:
+        with_file(run, learned.need_world)
     encoding = learned.figures.encoding or "atoms"
-    hidden = hidden_domain_or_none(learned.figures) if domain is None else get_domain(domain)
-    if world and hidden is None:
-        raise UserError("--world needs the hidden domain", hint="--domain blocksworld-8b")
+    hidden, unknown = None, None
+    try:
+        hidden = find_hidden_domain(learned.figures) if domain is None else find_domain(domain, problem)
+    except DomainError as error:
+        if world or domain is not None:
+            raise
+        unknown = error
     if test is not None:
         dataset = read_traces(test)
         learned = with_file(test, lambda: learned.tested_on(dataset))
     metrics = learned.figures.record()
     report = None
-    if hidden is not None and problems:
+    if hidden is not None and learned.world is not None and problems:
         chosen = hidden.problems(problems, encoding)
         with progress_bar("planning", problems, quiet) as advance:
-            report = evaluate_planning(learned.need_world(), hidden, encoding, chosen, planner, limits, advance)
-        needing = need_unseen(learned.need_world(), hidden, chosen)
+            report = evaluate_planning(learned.world, hidden, encoding, chosen, planner, limits, advance)
+        needing = need_unseen(learned.world, hidden, chosen)
         metrics |= {**report.row(), "planner": planner, "problems_with_unseen_actions": len(needing)}
     if world and hidden is not None:
         metrics["world"] = measure_learned(learned, hidden, encoding).row()
@@ -79,6 +89,7 @@ def evaluate(
         title = f"{problems} problems of {hidden.name}, planned by {planner}"
         plain_console().print(table_of_pairs(title, report.summary(), numbers=True))
     elif problems and not quiet:
-        print("no planning: the traces do not name their domain (hint: --domain blocksworld-8b)", file=sys.stderr)
+        why = unknown if learned.world is not None else "a network alone is no model to plan with"
+        print(f"no planning: {why}", file=sys.stderr)
     for name, value in metrics.get("world", {}).items():
         print(f"{name.replace('_', ' ')}: {'-' if value is None else value}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trace2strips.commands.terminal import DomainArgument, ForceOption, ProblemsOption, find_domain
+from trace2strips.commands.terminal import DomainArgument, ForceOption, ProblemsOption
 from trace2strips.errors import FileError
 from trace2strips.files import check_writable, writing_text
 
@@ -24,6 +24,7 @@ def ground(
 
     Every planner accepts it.
     """
+    from trace2strips.commands.sources import find_domain
     from trace2strips.pddl import format_model, format_model_problem
 
     targets = [check_writable(path, force) for path in (out, out_problem) if path is not None]

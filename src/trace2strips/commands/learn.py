@@ -23,11 +23,21 @@ def learn(
     out: Annotated[Path, typer.Option(help="Folder for the run; an unfinished one there goes on.")],
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset to test on.")] = None,
     learner: Annotated[str, typer.Option(help=f"{', '.join(LEARNERS)}.")] = DEFAULT,
-    form: Annotated[str | None, typer.Option(help="Of strips: factored (ours) or attention (the paper's).")] = None,
-    heads: Annotated[int | None, typer.Option(help="At most so many atoms; default: as many as needed.")] = None,
-    preset: Annotated[str | None, typer.Option(help="fast (ours) or paper (the paper's values).")] = None,
+    heads: Annotated[
+        int | None, typer.Option(help="At most so many atoms, or a decoder's heads; default: as many as needed.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps; not of completion.")] = None,
+    form: Annotated[
+        str | None, typer.Option(help="Of strips and strips+completion: factored (ours) or attention (the paper's).")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Of strips and the decoders: fast (ours) or paper (the paper's values).")
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Of strips: the learning rate.")] = None,
+    network_only: Annotated[
+        bool, typer.Option("--network-only", help="Of decoders: no model is read out; needs no final values.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
-    steps: Annotated[int | None, typer.Option(help="Training steps other than the preset's.")] = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -35,14 +45,16 @@ def learn(
 
     Writes model.pddl, model.json, metrics.json and weights.
     """
-    from trace2strips.learners.learner import check_names
+    from trace2strips.learners.learner import Job, check_names
     from trace2strips.learners.learning import learn as learn_model
     from trace2strips.learners.registry import make_learner
     from trace2strips.learners.runs import RunLog, content_hash, open_run
     from trace2strips.traces import read_traces
 
-    told = {"form": form, "heads": heads, "preset": preset, "steps": steps}
+    told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate,
+            "network_only": network_only or None}  # fmt: skip
     chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
+    Job(seed)  # a seed out of range is refused before anything is written
     dataset = read_traces(traces).with_start()
     testing = None if test is None else read_traces(test).with_start()
     with_file(traces, lambda: chosen.check(dataset))

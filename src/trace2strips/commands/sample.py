@@ -12,7 +12,6 @@ from trace2strips.commands.terminal import (
     ForceOption,
     ProblemsOption,
     QuietOption,
-    find_domain,
     progress_bar,
 )
 
@@ -34,6 +33,7 @@ def sample(
     quiet: QuietOption = False,
 ) -> None:
     """Sample labelled random traces of a hidden domain."""
+    from trace2strips.commands.sources import find_domain
     from trace2strips.files import check_writable
     from trace2strips.traces import Dataset, write_traces
     from trace2strips.traces.formats import format_of

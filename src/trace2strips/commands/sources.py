@@ -1,4 +1,5 @@
-"""What a user may name as a model: the folder of a learned run, a propositional PDDL file, or a benchmark domain.
+"""What a user may name as a model: the folder of a learned run, a propositional PDDL file, or a benchmark domain; and
+as a domain: a benchmark domain, or PDDL files.
 
 Here, with the commands, because only they and `api` turn words into models; everything below is given the models
 themselves.
@@ -8,20 +9,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trace2strips.errors import DomainError, FileError, shorten
+from trace2strips.errors import DomainError, FileError, shorten, with_file
 from trace2strips.judging.hidden import find_hidden_domain
 from trace2strips.judging.sources import Source
 from trace2strips.learners.learner import Figures
 from trace2strips.learners.learning import load
 from trace2strips.pddl import read_model
-from trace2strips.worlds import Domain, get_domain
+from trace2strips.worlds import Domain, domain_from_files, get_domain
 
 
 def open_source(name: str) -> Source:
     path = Path(name)
     if path.is_dir():
         learned = load(path)
-        return Source(name, learned.model, learned.world, hidden_domain_or_none(learned.figures), learned)
+        world = with_file(path, learned.need_world)
+        return Source(name, world.model, world, hidden_domain_or_none(learned.figures), learned)
     if path.suffix == ".pddl":
         return Source(name, read_model(path))
     if path.exists():
@@ -44,3 +46,12 @@ def hidden_domain_or_none(figures: Figures) -> Domain | None:
         return find_hidden_domain(figures)
     except DomainError:
         return None
+
+
+def find_domain(name: str, problems: list[Path] | None) -> Domain:
+    """A benchmark domain, or one from PDDL files."""
+    if name.endswith(".pddl") or problems:
+        return domain_from_files(name, problems or [])
+    if Path(name).is_dir():
+        raise FileError("is a folder, not a domain", file=name, hint="a run has its model in model.pddl, if it has one")
+    return get_domain(name)

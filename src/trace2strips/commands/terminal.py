@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from trace2strips.learners.learner import Figures
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
-    from trace2strips.worlds import Domain
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no remarks.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
@@ -42,15 +41,6 @@ PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]
 StatesOption = Annotated[int, typer.Option(help="Give up after so many generated states.")]
 SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
 MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
-
-
-def find_domain(name: str, problems: list[Path] | None) -> Domain:
-    """A benchmark domain, or one from PDDL files."""
-    from trace2strips.worlds import domain_from_files, get_domain
-
-    if name.endswith(".pddl") or problems:
-        return domain_from_files(name, problems or [])
-    return get_domain(name)
 
 
 def plain_console() -> Console:
@@ -126,7 +116,7 @@ def show_figures(run: Path, figures: Figures) -> None:
         if accuracy is not None:
             print(f"{split} {accuracy:.5f} ({errors} of {count:,} wrong)")
     if figures.atoms is None:
-        print(f"a network alone, no model: the traces told no final values; {figures.train_seconds:.1f} s: {run}")
+        print(f"a network alone, no model, {figures.train_seconds:.1f} s: {run}")
         return
     print(
         f"{figures.atoms} atoms ({figures.invented_atoms} invented), {figures.preconditions} preconditions, "

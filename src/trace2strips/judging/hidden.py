@@ -18,10 +18,10 @@ def find_hidden_domain(figures: Figures) -> Domain:
     if name is None:
         raise DomainError("the traces do not say which domain they come from", hint="--domain blocksworld-8b")
     if figures.hidden_files:
-        files = shorten(" ".join(figures.hidden_files), 200)
+        file, *problems = figures.hidden_files
         raise DomainError(
-            f"the traces come from PDDL files, not from a benchmark domain: {files}",
-            hint="name the domain and its problems again",
+            "the traces come from PDDL files, not from a benchmark domain",
+            hint=" ".join(["--domain", file, *(f"--problem {problem}" for problem in problems)]),
         )
     try:
         domain = get_domain(name)

@@ -195,7 +195,8 @@ def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
 class Learned:
     """What was learned, by whom, and what was measured. It prints itself.
 
-    `world` is None for a decoder that was told no final values: no model can be read out of it.
+    `world` is None where a decoder's network was learned alone, as from traces that tell no final values: no model was
+    read out of it.
     """
 
     learner: Learner
@@ -225,8 +226,8 @@ class Learned:
     def need_world(self) -> WorldModel:
         if self.world is None:
             raise UserError(
-                "no model was learned, only a network: the traces told no final values",
-                hint="--learner completion, or final values in the traces ('trace2strips sample --suffix all')",
+                "no model was learned, only a network",
+                hint="decoders read a model out of traces that tell final values; completion needs none",
             )
         return self.world
 
@@ -304,7 +305,7 @@ class Learned:
         f = self.figures
         lines = [f"learned by {self.learner.name}: {f.train_accuracy:.2%} of {f.traces:,} training traces explained"]
         if self.world is None:
-            return "\n".join([*lines, "a network alone: the traces told no final values"])
+            return "\n".join([*lines, "a network alone, no model"])
         lines.append(f"{f.atoms} atoms ({f.invented_atoms} invented), {len(self.model.actions)} actions")
         for action in self.model.actions:
             lines.append(action.name)
@@ -318,6 +319,11 @@ class Learned:
 
 def check_names(known: Vocabulary, used: Vocabulary) -> None:
     """Refuse a name of actions, initial states or final atoms that is not known."""
+    if START in used.init_states and START not in known.init_states:
+        raise TraceError(
+            "a trace does not tell its initial state, as all do that were learned from",
+            hint="tell its initial atoms" if known.has_init_false else "name its initial state",
+        )
     for kind, names in (
         (Kind.ACTION, used.actions),
         (Kind.INIT_STATE, used.init_states),

@@ -74,7 +74,8 @@ class DecoderLearner(Learner):
         if not dataset.vocabulary.test_atoms and not self.network_only:
             raise TraceError(
                 f"the traces tell no final values, from which {self.name} learns what the atoms are",
-                hint="--learner completion, or final values in the traces ('trace2strips sample --suffix all')",
+                hint="--network-only learns the network without a model; --learner completion needs no final values; "
+                "'trace2strips sample --suffix all' tells them",
             )
 
     def learn(self, dataset: Dataset, job: Job) -> Learned:
