@@ -20,13 +20,17 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-PLANNING = (ROOT / "docs" / "planning.md").read_text()
 
 
-@pytest.mark.parametrize("code", [*blocks(README, "python"), *blocks(PLANNING, "python")])
-def test_python_examples(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(code, "example", "exec"), {})
-    assert capsys.readouterr().out
+@pytest.mark.parametrize("page", ["README.md", "docs/planning.md"])
+def test_python_examples_print_what_the_page_shows(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The block of text after an example is its output, letter by letter."""
+    text = (ROOT / page).read_text()
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
+    assert len(examples) == len(blocks(text, "python")) > 0, "an example without its output"
+    for code, shown in examples:
+        exec(compile(code, page, "exec"), {})
+        assert capsys.readouterr().out == shown
 
 
 def test_command_line_example(run: Run) -> None:
