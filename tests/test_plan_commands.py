@@ -156,7 +156,7 @@ def test_evaluate_plans(run: Run, runs: Path, tmp_path: Path) -> None:
     assert "plan_accuracy" not in json.loads(run("evaluate", runs / "atoms", "--problems", 0, "--json").stdout)
     world = json.loads(run("evaluate", runs / "states", "--problems", 0, "--world", "--json").stdout)["world"]
     assert (world["whole_sets"], world["compression"], world["distinction_recall"]) == (1.0, 1.0, 1.0)
-    refused(run("evaluate", runs / "log", "--world"), "--world needs the hidden domain")
+    refused(run("evaluate", runs / "log", "--world"), "the traces do not say which domain they come from")
     result = run("evaluate", runs / "log")
     assert (result.returncode, "no planning" in result.stderr) == (0, True)
     write_traces(sample(DOMAIN, SampleSettings(50, 10, seed=7)), tmp_path / "t.jsonl")
