@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,15 +77,26 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]
             shutil.rmtree(short, ignore_errors=True)
 
 
+@pytest.fixture(scope="module")
+def add_second(head: tuple[Any, Path], tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[Any, Path]]:
+    """The second node and what it takes for /tmp: the same for all tests, until one kills it."""
+    cluster, _ = head
+    added: list[tuple[Any, Path]] = []
+
+    def add() -> tuple[Any, Path]:
+        if not added or added[-1][0] not in cluster.worker_nodes:
+            folder = tmp_path_factory.mktemp("second")
+            added.append((cluster.add_node(**SMALL, env_vars={"TMPDIR": str(folder)}), folder))
+        return added[-1]
+
+    return add
+
+
 @pytest.fixture
-def nodes(head: tuple[Any, Path], tmp_path: Path) -> Iterator[Nodes]:
-    started, first = head
-    (tmp_path / "second").mkdir()
-    node = started.add_node(**SMALL, env_vars={"TMPDIR": str(tmp_path / "second")})
-    yield Nodes(started, node, first, tmp_path / "second", tmp_path / "runs")
+def nodes(head: tuple[Any, Path], add_second: Callable[[], tuple[Any, Path]], tmp_path: Path) -> Iterator[Nodes]:
+    (cluster, first), (node, second) = head, add_second()
+    yield Nodes(cluster, node, first, second, tmp_path / "runs")
     ray.shutdown()
-    if node in started.worker_nodes:
-        started.remove_node(node)
 
 
 def silent(*_: object) -> None:
@@ -172,10 +183,10 @@ def test_an_error_of_a_run_is_its_own(nodes: Nodes) -> None:
     assert found[RUNS[0]].run.test_traces == 100
 
 
-def test_reproduce_on_a_cluster(nodes: Nodes, here: Path, run: Command, tmp_path: Path) -> None:
+def test_reproduce_on_a_cluster(nodes: Nodes, here: Path, run_process: Command, tmp_path: Path) -> None:
     words = ("untrained", "--domain", "blocksworld:3", "--encoding", "atoms", "--traces", 300, "--test-traces", 100,
              "--ray", nodes.cluster.address, "--ray-cpus", 1)  # fmt: skip
-    result = run("reproduce", *words)
+    result = run_process("reproduce", *words)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[1:] == ["1 of 1 runs are done"]
     found = read_results(tmp_path / "results" / "runs.jsonl")

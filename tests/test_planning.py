@@ -196,10 +196,25 @@ def test_limit_on_seconds(name: str, hard: StripsProblem) -> None:
         assert not children(worker)
 
 
-@pytest.mark.parametrize("name", PLANNERS)
-def test_limit_on_memory(name: str, hard: StripsProblem) -> None:
+@pytest.fixture(scope="module")
+def wide() -> StripsProblem:
+    """Many states, each of them large: q and r cannot both be had, but that takes all ways to set 16 switches to know."""
+    switches = [
+        action
+        for i in range(16)
+        for action in (StripsAction(f"on{i}", frozenset({f"dark{i}"}), frozenset({f"lit{i}"}), frozenset({f"dark{i}"})),
+                       StripsAction(f"off{i}", frozenset({f"lit{i}"}), frozenset({f"dark{i}"}), frozenset({f"lit{i}"})))
+    ]  # fmt: skip
+    dark, lit, idle = ([f"{word}{i}" for i in range(n)] for word, n in (("dark", 16), ("lit", 16), ("idle", 3_000)))
+    fork = (action("left", "p", "q", "p"), action("right", "p", "r", "p"))
+    model = StripsModel(("p", "q", "r", *dark, *lit, *idle), (*switches, *fork))
+    return StripsProblem(model, frozenset({"p", *dark, *idle}), frozenset("qr"))
+
+
+@pytest.mark.parametrize(("name", "task"), [("mimir", "hard"), ("fast-downward", "wide"), ("pyperplan", "wide")])
+def test_limit_on_memory(name: str, task: str, request: pytest.FixtureRequest) -> None:
     with Planning(name, optimal=True, limits=Limits(memory_mb=20)) as planning:
-        assert planning.solve(hard).status is Status.OUT_OF_MEMORY
+        assert planning.solve(request.getfixturevalue(task)).status is Status.OUT_OF_MEMORY
         planning.limits = Limits()
         assert planning.solve(CHAIN).status is Status.SOLVED
 
