@@ -1,11 +1,15 @@
-"""Completion: from a network's bits to a model that explains every training label, with nothing in it to spare.
+"""Completion: a model that explains every training label, with nothing in it to spare.
 
-Gradients alone stop short; the bits are settled here, on the whole training set. What makes that cheap: the labels say
-which actions were applied, so a head's state at any position depends on its own bits alone.
+What makes that cheap: the labels say which actions were applied, so a head's state at any position depends on its own
+effects alone, whatever the other heads are.
 
 `effects` finds what actions do to a head whose values are told, `preconditions` which heads an action needs, `atoms`
 what refusals are due to that no known head explains; where an action needs several new atoms at once, `several_atoms`
-finds them. `Completion` is the whole: it goes round until nothing is unexplained, then drops what no label needs.
+finds them. `Completion.run` is the whole: it goes round until no refusal is open, then drops what no label needs.
+
+One wrong label among many hurts. Noise is recognised only where most of the told final values show it; else each label
+counts as right. One success that never was takes away every precondition that was false there, and what these
+explained must then be explained by atoms that do not exist. docs/learning.md has figures.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from trace2strips.traces import Dataset
 
 
 class Completion:
-    """The work on one training set. `run` takes binarised parameters and returns heads with preconditions."""
+    """The work on one training set: `run` returns heads with effects and preconditions."""
 
     def __init__(self, dataset: Dataset, layout: Rows, settings: CompletionSettings = DEFAULTS) -> None:
         self.layout = layout
@@ -36,36 +40,32 @@ class Completion:
         self.noise = 0.0  # the share of labels that contradict the rest
         self.over_limit = 0  # atoms that were needed beyond the limit
         self.several_at_once = False  # the new atoms are from `several_atoms`, which takes no guess
-        self.found_several: dict[
-            tuple[int | None, bytes], tuple[Heads, int, int]
-        ] = {}  # what `with_several_atoms` has found
+        self.found_several: dict[tuple[int | None, bytes], tuple[Heads, int, int]] = {}  # from earlier runs
 
     def run(self, guess: Guess | None = None, limit: int | None = None) -> Heads:
         """Heads that explain the labels, at most `limit` of them. A guess may help the search."""
-        layout = self.layout
-        self.noise, self.over_limit = 0.0, 0
-        effects = np.empty((layout.rows, self.aligned), dtype=np.uint8)  # all of it is settled below
-        told = Heads(effects, np.arange(self.aligned))
-        told.pre = [set() for _ in range(layout.actions)] + [{h} for h in range(self.aligned)]
-        self.fit_tested(told, guess)
-        told.effects[:, ~self.tested] = untouched(layout)[:, None]
+        self.noise, self.over_limit, self.several_at_once = 0.0, 0, False
+        told = self.fit_told(guess)
         heads, left = self.with_single_atoms(told, guess, limit)
-        self.several_at_once = False
-        actions_end = self.histories.occurrence_start[layout.actions]  # behind it stand final values
-        few = self.settings.open_refusals * self.histories.refused[:actions_end].sum()
-        if left > few and not self.noise and not self.over_limit:
+        if left > self.few_refusals and not self.noise and not self.over_limit:
             several, also_left, excess = self.with_several_atoms(told, limit)
             if also_left < left:
                 heads, self.several_at_once, self.over_limit = several, True, excess
-        if not self.noise and (self.histories.begun[layout.actions :] >= self.settings.state_traces).all():
+        if not self.noise and (self.histories.begun[self.layout.actions :] >= self.settings.state_traces).all():
             unite(self.fitter, heads)  # with few traces from a state, two atoms may look like one by chance
         for _ in range(4):  # what one step drops may let the other drop more
-            before = heads.effects.copy(), [set(pre) for pre in heads.pre]
+            before = heads.copy()
             self.simplify(heads)
             self.choose_preconditions(heads)
-            if (heads.effects == before[0]).all() and heads.pre == before[1]:
+            if (heads.effects == before.effects).all() and heads.pre == before.pre:
                 break
         return heads
+
+    @property
+    def few_refusals(self) -> float:
+        """So many may stay open."""
+        final_values = self.histories.occurrence_start[self.layout.actions]  # they stand behind the actions
+        return self.settings.open_refusals * int(self.histories.refused[:final_values].sum())
 
     @property
     def fitter(self) -> Fitter:
@@ -75,8 +75,12 @@ class Completion:
         """Of every action; returns the refusals that stay unexplained, by action."""
         return choose_preconditions(self.histories, heads, self.noise, self.settings)
 
-    def fit_tested(self, heads: Heads, guess: Guess | None) -> None:
-        """The effects of the heads whose final values are told; what stays wrong there says how noisy labels are."""
+    def fit_told(self, guess: Guess | None) -> Heads:
+        """The aligned heads, with effects where final values are told; what stays wrong there says how noisy labels
+        are.
+        """
+        heads = Heads(np.repeat(untouched(self.layout)[:, None], self.aligned, axis=1), np.arange(self.aligned))
+        heads.pre = [set() for _ in range(self.layout.actions)] + [{head} for head in range(self.aligned)]
         wrong = total = 0
         fits: list[tuple[int, Fit]] = []
         for head in np.flatnonzero(self.tested).tolist():
@@ -95,6 +99,7 @@ class Completion:
                 fit.noise = self.noise
                 fit.simplify()
             heads.effects[:, head] = fit.effect
+        return heads
 
     def with_single_atoms(self, told: Heads, guess: Guess | None, limit: int | None) -> tuple[Heads, int]:
         """Heads that explain what they can, each action by one new atom a round, and how many refusals they leave."""
