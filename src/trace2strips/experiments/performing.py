@@ -43,7 +43,7 @@ CURVE = SampleSettings(8_000, 400, "test", suffix="all")  # the traces behind ac
 BIN = 10  # actions
 FIGURES = "figures.json"
 NOT_IN_ROWS = (  # of a learner's figures
-    "domain", "encoding", "hidden_model", "traces", "heads", "test_traces", "first_contradiction",
+    "domain", "encoding", "hidden_model", "hidden_files", "traces", "heads", "test_traces", "first_contradiction",
 )  # fmt: skip
 
 Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sample`; the last one gives the vocabulary
