@@ -34,8 +34,8 @@ judging: plan_outcomes hidden sources problems starts
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
 report: rows tables sections markdown plots page . illustration benchmarks doc_tables
-commands: . terminal sources domains sample check ground learn evaluate plan compare brasp reproduce report
-commands: demonstration demo
+commands: . terminal sources domains sample check ground learn evaluate plan compare brasp
+commands: run_display reproduce report demonstration demo
 api cli __main__
 """
 APART = {  # learners are siblings: what one of them is may not depend on another

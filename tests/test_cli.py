@@ -13,6 +13,8 @@ from conftest import Run, unreadable
 
 from trace2strips.brasp import EXAMPLES
 from trace2strips.cli import COMMANDS
+from trace2strips.experiments.catalogue import ENCODINGS, EXPERIMENTS
+from trace2strips.experiments.cluster import CPUS
 from trace2strips.judging.equivalence import MAX_PAIRS
 from trace2strips.learners.registry import LEARNERS
 from trace2strips.pddl import read_model
@@ -244,6 +246,7 @@ def test_option_texts_name_what_there_is(run: Run) -> None:
         ("evaluate", PLANNERS),
         ("brasp", EXAMPLES),
         ("compare", [str(MAX_PAIRS)]),
+        ("reproduce", [*EXPERIMENTS, *ENCODINGS, f"default:{CPUS}"]),
     ):
         shown = "".join(run(name, "--help").stdout.split())  # lines break at hyphens too
         assert [word for word in words if word not in shown] == []
