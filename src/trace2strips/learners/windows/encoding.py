@@ -43,6 +43,7 @@ class Encoding:
     told_tuple: Int32[np.ndarray, " tokens"]  # which tuple an initial atom is about, −1: none that matters
     told_bit: Int32[np.ndarray, " tokens"]
     feature_words: int
+    types: tuple[tuple[int, ...], ...]  # of the arguments of each schema that can be attempted
 
 
 def schemas_of(words: Iterable[tuple[str, ...]]) -> tuple[Schema, ...]:
@@ -77,12 +78,14 @@ def encode(dataset: Dataset, naming: Naming, arity: int) -> Encoding:
     told_tuple = np.full(len(vocabulary), -1, dtype=np.int32)
     told_bit = np.full(len(vocabulary), -1, dtype=np.int32)
     features: dict[Feature, int] = {}
+    places: list[tuple[tuple[int, int], str]] = []
     for token, kind in enumerate(vocabulary.kinds.tolist()):
         if kind in (Kind.ACTION, Kind.TEST_ATOM):
             schema, found = schema_of(words[token][0], words[token][1:])
             number = number_of["action" if kind == Kind.ACTION else "test", schema]
             schema_numbers[token] = number
             numbers = tuple(object_number[name] for name in found)
+            places += [((number, i), name) for i, name in enumerate(found)]
             for r in range(arity + 1):
                 for positions in combinations(range(len(numbers)), r):
                     about = [numbers[i] for i in positions]
@@ -113,8 +116,31 @@ def encode(dataset: Dataset, naming: Naming, arity: int) -> Encoding:
     return Encoding(
         projection, objects, orders, frames, -(-bits // 64), np.array(slot_start), columns[:, 0].copy(),
         columns[:, 1].copy(), columns[:, 2].copy(), columns[:, 3].copy(), schema_numbers, tuples, parts,
-        tuple(features), told_tuple, told_bit, max(1, -(-len(features) // 64)),
+        tuple(features), told_tuple, told_bit, max(1, -(-len(features) // 64)), find_types(projection, places),
     )  # fmt: skip
+
+
+def find_types(
+    projection: Projection, places: Iterable[tuple[tuple[int, int], str]]
+) -> tuple[tuple[int, ...], ...]:
+    """Arguments that one object can stand for have one type; types are numbered as they come."""
+    above: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def top(place: tuple[int, int]) -> tuple[int, int]:
+        while (up := above.setdefault(place, place)) != place:
+            above[place] = above[up]
+            place = up
+        return place
+
+    first: dict[str, tuple[int, int]] = {}
+    for place, name in places:
+        one, other = sorted((top(first.setdefault(name, place)), top(place)))
+        above[other] = one
+    numbers: dict[tuple[int, int], int] = {}
+    return tuple(
+        tuple(numbers.setdefault(top((schema, i)), len(numbers)) for i in range(arity_of(found)))
+        for schema, found in enumerate(projection.asked)
+    )
 
 
 def unpack_features(mask: UInt64[np.ndarray, " words"], features: tuple[Feature, ...]) -> tuple[Feature, ...]:

@@ -37,12 +37,16 @@ class Predicate:
     """Signs are sets of bits over the tokens of `arity` objects. `start` is FALSE, TRUE or a told atom; `true_at` are
     named starts at which it is true although it starts false."""
 
-    arity: int
+    types: tuple[int, ...]  # of its objects
     adds: int
     deletes: int
     start: str | Literal
     true_at: frozenset[Start] = frozenset()
     asked: tuple[Asking, ...] = ()
+
+    @property
+    def arity(self) -> int:
+        return len(self.types)
 
     @property
     def signs(self) -> int:
@@ -136,6 +140,7 @@ class Frame:
     """The summary for predicates over r objects: all askings, their smallest windows, and the reasons of refusals."""
 
     arity: int
+    types: tuple[int, ...]  # of the objects
     bits: int
     words: int
     askings: list[Asking]
@@ -150,14 +155,15 @@ class Frame:
     literals: list[Literal] = field(default_factory=list)
 
     @staticmethod
-    def of(summary: Summary, r: int) -> Frame:
-        projection = summary.projection
+    def of(summary: Summary, types: tuple[int, ...]) -> Frame:
+        projection, r = summary.projection, len(types)
         bits = len(projection.tokens[r])
         words = max(1, -(-bits // 64))
         askings = [
             (number, places)
             for number, schema in enumerate(projection.asked)
             for places in permutations(range(arity_of(schema)), r)
+            if tuple(summary.types[number][i] for i in places) == types
         ]
         number_of = {asking: i for i, asking in enumerate(askings)}
         starts: dict[Start, int] = {}
@@ -167,7 +173,9 @@ class Frame:
             """A window as each order of the query's places sees it."""
             schema, positions = projection.queries[query]
             for order, table in tables.items():
-                asking = number_of[schema, tuple(positions[i] for i in order)]
+                asking = number_of.get((schema, tuple(positions[i] for i in order)))
+                if asking is None:  # objects of other types
+                    continue
                 seen = by if r < 2 else reframed(by, table, order)
                 number = seen if isinstance(seen, int) else bits + starts.setdefault(seen, len(starts))
                 yield asking, number, window if r < 2 else moved(window, table)
@@ -194,7 +202,7 @@ class Frame:
             if set(literal[1:]) == set(range(r))
         }
         return Frame(
-            r, bits, words, askings, list(starts),
+            r, types, bits, words, askings, list(starts),
             np.array([row[0] for row in found], dtype=np.int64), np.array([row[1] for row in found], dtype=np.int64),
             as_words([row[2] for row in found], words),
             np.array([row[0] for row in reasons], dtype=np.int64), np.array([row[3] for row in reasons], dtype=np.int64),
@@ -249,7 +257,11 @@ class Search:
 
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
-        self.frames = [Frame.of(summary, r) for r in range(summary.projection.arity + 1)]
+        kinds = {
+            tuple(sorted(summary.types[schema][i] for i in positions))
+            for schema, positions in summary.projection.queries
+        }
+        self.frames = {types: Frame.of(summary, types) for types in sorted(kinds, key=lambda t: (len(t), t))}
         self.refusals = len(summary.refusals)
 
     def run(self) -> list[Predicate]:
@@ -271,15 +283,15 @@ class Search:
         """From the refusals with fewest reasons: a predicate that each of these reasons may be of."""
         open_numbers = np.flatnonzero(left).tolist()
         fewest = sorted(open_numbers, key=lambda n: (len(self.summary.refusals[n].reasons), n))[:12]
-        tried: set[tuple[int, int, int, int]] = set()
+        tried: set[tuple[tuple[int, ...], int, int, int]] = set()
         for number in fewest:
-            for frame in self.frames:
+            for frame in self.frames.values():
                 mine = np.flatnonzero(frame.reason_refusal == number)
                 for i in mine.tolist():
                     places = frame.askings[frame.reason_asking[i]][1]
-                    if list(places) != sorted(places):
-                        continue  # the other orders are the same predicate with its objects in another order
-                    seed = (frame.arity, int(frame.reason_asking[i]), int(frame.reason_by[i]), int(frame.reasons[i, 0]))
+                    if list(places) != sorted(places, key=lambda p, of=places: (frame.types[of.index(p)], p)):
+                        continue  # the same predicate with its objects in another order
+                    seed = (frame.types, int(frame.reason_asking[i]), int(frame.reason_by[i]), int(frame.reasons[i, 0]))
                     if seed in tried:
                         continue
                     tried.add(seed)
@@ -293,7 +305,7 @@ class Search:
         window = int.from_bytes(frame.reasons[reason].tobytes(), "little")
         mine = frame.window_asking == asking
         for start in [FALSE, TRUE, *frame.literals]:
-            first = Predicate(frame.arity, 0, 1 << by if by < frame.bits else 0, start)
+            first = Predicate(frame.types, 0, 1 << by if by < frame.bits else 0, start)
             false_start = np.array([first.starts_false(key) for key in frame.starts], dtype=bool)
             if by >= frame.bits and not false_start[by - frame.bits]:
                 continue
@@ -320,7 +332,7 @@ class Search:
         while True:
             missed = [w & ~window & ~deletes for by, w in relevant if not w & (adds | deletes & ~(1 << by))]
             if not missed:
-                return Predicate(predicate.arity, adds, deletes, predicate.start, predicate.true_at)
+                return Predicate(predicate.types, adds, deletes, predicate.start, predicate.true_at)
             if not all(missed):
                 return None
             counts: dict[int, int] = defaultdict(int)
@@ -352,7 +364,7 @@ class Search:
             part = adds if sign == 0 else deletes
             part[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
         return Predicate(
-            predicate.arity, int.from_bytes(adds.tobytes(), "little"), int.from_bytes(deletes.tobytes(), "little"),
+            predicate.types, int.from_bytes(adds.tobytes(), "little"), int.from_bytes(deletes.tobytes(), "little"),
             predicate.start, predicate.true_at,
         )  # fmt: skip
 
@@ -368,7 +380,7 @@ class Search:
     def use_up(self, predicate: Predicate) -> Predicate:
         """An action that needs the predicate probably deletes it, if nobody who asks it ever worked after the action
         without an adder in between, and somebody did with one."""
-        frame = self.frames[predicate.arity]
+        frame = self.frames[predicate.types]
         bit_of = {token: bit for bit, token in enumerate(self.summary.projection.tokens[predicate.arity])}
         asked = [frame.askings.index(asking) for asking in predicate.asked]
         for asking in predicate.asked:
@@ -377,7 +389,7 @@ class Search:
                 continue
             seen = np.isin(frame.window_asking, asked) & (frame.window_by == bit)
             more = Predicate(
-                predicate.arity, predicate.adds, predicate.deletes | 1 << bit, predicate.start, predicate.true_at,
+                predicate.types, predicate.adds, predicate.deletes | 1 << bit, predicate.start, predicate.true_at,
                 predicate.asked,
             )  # fmt: skip
             if seen.any() and frame.judge(more, self.refusals)[0][asked].all():
@@ -386,7 +398,7 @@ class Search:
 
     def with_askings(self, predicate: Predicate) -> Predicate:
         """An asking that the predicate explains some refusal of, and forbids no success of."""
-        frame = self.frames[predicate.arity]
+        frame = self.frames[predicate.types]
         admissible, _ = frame.judge(predicate, self.refusals)
         useful = set()
         false_start = np.array([predicate.starts_false(key) for key in frame.starts], dtype=bool)
@@ -404,7 +416,7 @@ class Search:
                 useful.add(a)
         asked = tuple(frame.askings[a] for a in sorted(useful))
         return Predicate(
-            predicate.arity, predicate.adds, predicate.deletes, predicate.start, predicate.true_at, asked
+            predicate.types, predicate.adds, predicate.deletes, predicate.start, predicate.true_at, asked
         )
 
 

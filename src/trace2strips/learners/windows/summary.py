@@ -37,6 +37,7 @@ class Refusal:
 @dataclass(frozen=True)
 class Summary:
     projection: Projection
+    types: tuple[tuple[int, ...], ...]  # of the arguments of each schema
     smallest: dict[Reason, dict[int, Place]]  # windows as sets of bits
     refusals: tuple[Refusal, ...]
 
@@ -64,7 +65,7 @@ def summarise(found: Collected, vocabulary: Vocabulary) -> Summary:
         for r in range(int(bounds[n]), int(bounds[n + 1])):
             reasons[names.reason(int(found.reason_key[r]))] = as_int(found.reason_window[r])
         refusals.append(Refusal(int(found.refusal_schema[n]), reasons, int(found.refusal_place[n])))
-    return Summary(found.encoding.projection, *reduce(dict(smallest), refusals))
+    return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals))
 
 
 def keep(kept: dict[int, Place], window: int, place: Place) -> None:
