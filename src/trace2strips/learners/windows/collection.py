@@ -19,6 +19,7 @@ from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_ST
 from trace2strips.traces import Dataset
 
 EMPTY = np.int64(-1)
+NAMED = 16  # from this on the first word of a START's row says a named state, below it how many objects it is about
 START_MARK = np.int64(1) << np.int64(39)  # in a key: what deletes is a START
 DONE, WINDOWS, KEYS, REFUSALS, REASONS, STARTS = range(6)  # why the kernel came back
 
@@ -125,9 +126,30 @@ def find_start(row, start_rows, start_table, counts):  # type: ignore[no-untyped
 
 
 @compiled(vector=True)
+def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes):  # type: ignore[no-untyped-def]
+    """What a START is told apart by: the named state and the tuple, or the atoms told of the tuple and of its parts."""
+    words = told.shape[1]
+    for w in range(len(row)):
+        row[w] = 0
+    if state >= 0:
+        row[0] = np.uint64(state + NAMED)
+        row[1] = np.uint64(about)
+        return
+    row[0] = np.uint64(sizes[about])
+    if told_stamp[about] == generation:
+        for w in range(words):
+            row[1 + w] = told[about, w]
+    for j in range(parts.shape[1]):
+        part = parts[about, j]
+        if part >= 0 and told_stamp[part] == generation:
+            for w in range(words):
+                row[1 + (1 + j) * words + w] = told[part, w]
+
+
+@compiled(vector=True)
 def collect(  # type: ignore[no-untyped-def]
     first, last, own, tokens, refused, offsets, kinds, trace_number,
-    slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, query_bits, parts, told_tuple, told_bit,
+    slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, query_bits, parts, sizes, told_tuple, told_bit,
     stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask,
     keys, heads, windows, following, places, start_rows, start_table,
     refusal_schema, refusal_place, refusal_start, reason_key, reason_window, refusal_table, counts,
@@ -198,21 +220,7 @@ def collect(  # type: ignore[no-untyped-def]
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         counts[5] = STARTS
                         return t
-                    for w in range(len(row)):
-                        row[w] = 0
-                    if state >= 0:
-                        row[0] = np.uint64(state + 2)
-                        row[1] = np.uint64(about)
-                    else:
-                        row[0] = np.uint64(1)
-                        if told_stamp[about] == generation:
-                            for w in range(feature_words):
-                                row[1 + w] = told[about, w]
-                        for j in range(parts.shape[1]):
-                            part = parts[about, j]
-                            if part >= 0 and told_stamp[part] == generation:
-                                for w in range(feature_words):
-                                    row[1 + (1 + j) * feature_words + w] = told[part, w]
+                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                 key = query << np.int64(40) | START_MARK | (np.int64(start_of[about]) * orders + frame)
@@ -395,7 +403,7 @@ def collect_windows(dataset: Dataset, encoding: Encoding, own: bool = False, fir
         at = collect(
             at, len(dataset), np.int64(len(dataset.vocabulary) if own else -1), dataset.tokens, dataset.inapplicable,
             dataset.offsets, dataset.vocabulary.kinds, numbers,
-            e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, query_bits, e.parts,
+            e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, query_bits, e.parts, e.sizes,
             e.told_tuple, e.told_bit, *scratch,
             found.keys, found.heads, found.windows, found.following, found.places, found.start_rows, found.start_table,
             found.refusal_schema, found.refusal_place, found.refusal_start, found.reason_key, found.reason_window,

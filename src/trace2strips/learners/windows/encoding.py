@@ -39,6 +39,7 @@ class Encoding:
     schema: Int32[np.ndarray, " tokens"]
     tuples: tuple[tuple[int, ...], ...]  # sorted numbers of objects
     parts: Int32[np.ndarray, "tuples parts"]  # the tuples of some of the objects of each, −1: none
+    sizes: Int32[np.ndarray, " tuples"]  # how many objects each has
     features: tuple[Feature, ...]
     told_tuple: Int32[np.ndarray, " tokens"]  # which tuple an initial atom is about, −1: none that matters
     told_bit: Int32[np.ndarray, " tokens"]
@@ -50,7 +51,8 @@ def schemas_of(words: Iterable[tuple[str, ...]]) -> tuple[Schema, ...]:
     return tuple(sorted({schema_of(name, tuple(arguments))[0] for name, *arguments in words}))
 
 
-def encode(dataset: Dataset, naming: Naming, arity: int) -> Encoding:
+def encode(dataset: Dataset, naming: Naming, arity: int, known: Projection | None = None) -> Encoding:
+    """With a projection that is known, schemas that it does not have get no slots: nothing is known of them."""
     vocabulary = dataset.vocabulary
     by_kind: dict[Kind, list[tuple[int, str]]] = {kind: [] for kind in Kind}
     for token, (kind, subject) in enumerate(zip(vocabulary.kinds.tolist(), vocabulary.subjects, strict=True)):
@@ -59,9 +61,10 @@ def encode(dataset: Dataset, naming: Naming, arity: int) -> Encoding:
              for token, name in by_kind[kind]}  # fmt: skip
     actions = schemas_of(words[token] for token, _ in by_kind[Kind.ACTION])
     tests = schemas_of(words[token] for token, _ in by_kind[Kind.TEST_ATOM])
-    projection = Projection(actions, tests, arity)
-    number_of = {("action", schema): i for i, schema in enumerate(actions)}
-    number_of |= {("test", schema): len(actions) + i for i, schema in enumerate(tests)}
+    projection = known or Projection(actions, tests, arity)
+    arity = projection.arity
+    number_of = {("action", schema): i for i, schema in enumerate(projection.schemas)}
+    number_of |= {("test", schema): len(projection.schemas) + i for i, schema in enumerate(projection.tests)}
     objects = tuple(sorted({word for found in words.values() for word in found[1:]}))
     object_number = {name: i for i, name in enumerate(objects)}
     orders = tuple(order for r in range(arity + 1) for order in permutations(range(r)))
@@ -82,7 +85,10 @@ def encode(dataset: Dataset, naming: Naming, arity: int) -> Encoding:
     for token, kind in enumerate(vocabulary.kinds.tolist()):
         if kind in (Kind.ACTION, Kind.TEST_ATOM):
             schema, found = schema_of(words[token][0], words[token][1:])
-            number = number_of["action" if kind == Kind.ACTION else "test", schema]
+            number = number_of.get(("action" if kind == Kind.ACTION else "test", schema), -1)
+            if number < 0:
+                slot_start.append(len(slots))
+                continue
             schema_numbers[token] = number
             numbers = tuple(object_number[name] for name in found)
             places += [((number, i), name) for i, name in enumerate(found)]
@@ -116,7 +122,7 @@ def encode(dataset: Dataset, naming: Naming, arity: int) -> Encoding:
     return Encoding(
         projection, objects, orders, frames, -(-bits // 64), np.array(slot_start), columns[:, 0].copy(),
         columns[:, 1].copy(), columns[:, 2].copy(), columns[:, 3].copy(), schema_numbers, tuples, parts,
-        tuple(features), told_tuple, told_bit, max(1, -(-len(features) // 64)), find_types(projection, places),
+        np.array([len(t) for t in tuples], dtype=np.int32), tuple(features), told_tuple, told_bit, max(1, -(-len(features) // 64)), find_types(projection, places),
     )  # fmt: skip
 
 

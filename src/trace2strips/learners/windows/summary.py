@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trace2strips.learners.windows.collection import START_MARK, Collected
+from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected
 from trace2strips.learners.windows.projection import Projection
 from trace2strips.model.vocabulary import Vocabulary
 
@@ -143,8 +143,8 @@ class StartNames:
     def name(self, number: int, order: tuple[int, ...]) -> Start:
         """`order[j]` says which object of the sorted tuple is the j-th of the query."""
         e, row = self.found.encoding, self.found.start_rows[number]
-        if int(row[0]) != 1:
-            state, about = int(row[0]) - 2, e.tuples[int(row[1])]
+        if int(row[0]) >= NAMED:
+            state, about = int(row[0]) - NAMED, e.tuples[int(row[1])]
             label = self.vocabulary.subjects[state] if state < len(self.vocabulary) else state - len(self.vocabulary)
             return ("start", label, *(e.objects[about[i]] for i in order))
         where = {place: j for j, place in enumerate(order)}  # of an object of the sorted tuple
