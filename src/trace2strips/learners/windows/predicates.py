@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 import numpy as np
@@ -212,10 +212,13 @@ class Frame:
 
     def judge(self, predicate: Predicate, refusals: int) -> tuple[Bool[np.ndarray, " a"], Bool[np.ndarray, " r"]]:
         admissible, explained = np.empty(len(self.askings), dtype=bool), np.empty(refusals, dtype=bool)
-        false_start = np.array([predicate.starts_false(key) for key in self.starts], dtype=bool)
+        false_start = self.false_starts(predicate)
         adds, deletes = (as_words([part], self.words)[0] for part in (predicate.adds, predicate.deletes))
         judge(adds, deletes, false_start, self.bits, *self.arrays, admissible, explained)
         return admissible, explained
+
+    def false_starts(self, predicate: Predicate) -> Bool[np.ndarray, " starts"]:
+        return np.array([predicate.starts_false(key) for key in self.starts], dtype=bool)
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
@@ -304,17 +307,40 @@ class Search:
         asking, by = int(frame.reason_asking[reason]), int(frame.reason_by[reason])
         window = int.from_bytes(frame.reasons[reason].tobytes(), "little")
         mine = frame.window_asking == asking
+        named = frozenset(key for key in frame.starts if key[0] == "start")
+        mine_alone = frame.starts[by - frame.bits] if by >= frame.bits else None
         for start in [FALSE, TRUE, *frame.literals]:
-            first = Predicate(frame.types, 0, 1 << by if by < frame.bits else 0, start)
-            false_start = np.array([first.starts_false(key) for key in frame.starts], dtype=bool)
+            if named and start == TRUE:
+                continue  # a named start says for each tuple what holds
+            first = Predicate(frame.types, 0, 1 << by if by < frame.bits else 0, start, named - {mine_alone})
+            false_start = frame.false_starts(first)
             if by >= frame.bits and not false_start[by - frame.bits]:
                 continue
             predicate = self.force(frame, first, mine, window, false_start)
-            if predicate is not None:
-                predicate = self.grow(frame, predicate, asking, false_start, left)
-                admissible, explained = frame.judge(predicate, self.refusals)
-                assert admissible[asking]
-                yield predicate, explained
+            if predicate is None:
+                continue
+            for _ in range(2):  # what starts false may let more refusals be explained, and more signs
+                predicate = self.settle_starts(frame, predicate, mine, named)
+                predicate = self.grow(frame, predicate, asking, frame.false_starts(predicate), left)
+                if not named:
+                    break
+            admissible, explained = frame.judge(predicate, self.refusals)
+            assert admissible[asking]
+            yield predicate, explained
+
+    def settle_starts(
+        self, frame: Frame, predicate: Predicate, mine: Bool[np.ndarray, " windows"], named: frozenset[Start]
+    ) -> Predicate:
+        """At a named start the predicate is false wherever no success of the asking says otherwise."""
+        if not named:
+            return predicate
+        signed = predicate.adds | predicate.deletes
+        true = {
+            frame.starts[int(frame.window_by[i]) - frame.bits]
+            for i in np.flatnonzero(mine & (frame.window_by >= frame.bits)).tolist()
+            if not int.from_bytes(frame.windows[i].tobytes(), "little") & signed
+        }
+        return replace(predicate, true_at=frozenset(true & named))
 
     def force(
         self, frame: Frame, predicate: Predicate, mine: Bool[np.ndarray, " windows"], window: int,
@@ -375,7 +401,29 @@ class Search:
             rest = np.logical_or.reduce([e for j, (_, e) in enumerate(chosen) if j != i] or [np.zeros_like(everything)])
             if (rest | ~everything).all():
                 del chosen[i]
-        return [self.with_askings(self.use_up(self.with_askings(predicate))) for predicate, _ in chosen]
+        found = [self.with_askings(self.use_up(self.with_askings(predicate))) for predicate, _ in chosen]
+        return self.without_needless_askings(found)
+
+    def without_needless_askings(self, predicates: list[Predicate]) -> list[Predicate]:
+        """A precondition goes if all refusals that it explains have another explanation; those that explain least go
+        first."""
+        explains: dict[tuple[int, Asking], frozenset[int]] = {}
+        for i, predicate in enumerate(predicates):
+            for asking, refusals in self.explained_by(predicate).items():
+                explains[i, asking] = frozenset(refusals)
+        count: dict[int, int] = defaultdict(int)
+        for refusals in explains.values():
+            for refusal in refusals:
+                count[refusal] += 1
+        for pair in sorted(explains, key=lambda pair: (len(explains[pair]), pair)):
+            if all(count[refusal] > 1 for refusal in explains[pair]):
+                for refusal in explains.pop(pair):
+                    count[refusal] -= 1
+        kept = [
+            replace(predicate, asked=tuple(asking for asking in predicate.asked if (i, asking) in explains))
+            for i, predicate in enumerate(predicates)
+        ]
+        return [predicate for predicate in kept if predicate.asked]
 
     def use_up(self, predicate: Predicate) -> Predicate:
         """An action that needs the predicate probably deletes it, if nobody who asks it ever worked after the action
@@ -397,27 +445,24 @@ class Search:
         return predicate
 
     def with_askings(self, predicate: Predicate) -> Predicate:
-        """An asking that the predicate explains some refusal of, and forbids no success of."""
+        """Asked by all who may ask it and have a refusal that it explains."""
+        return replace(predicate, asked=tuple(self.explained_by(predicate)))
+
+    def explained_by(self, predicate: Predicate) -> dict[Asking, set[int]]:
+        """For each asking that the predicate is admissible for, the refusals that it explains there."""
         frame = self.frames[predicate.types]
         admissible, _ = frame.judge(predicate, self.refusals)
-        useful = set()
-        false_start = np.array([predicate.starts_false(key) for key in frame.starts], dtype=bool)
+        false_start = frame.false_starts(predicate)
         signed = predicate.adds | predicate.deletes
-        for i in range(len(frame.reason_by)):
-            by, a = int(frame.reason_by[i]), int(frame.reason_asking[i])
-            if not admissible[a] or a in useful:
+        found: dict[int, set[int]] = defaultdict(set)
+        for i in np.flatnonzero(admissible[frame.reason_asking]).tolist():
+            by = int(frame.reason_by[i])
+            token = by < frame.bits
+            if not (predicate.deletes >> by & 1 if token else false_start[by - frame.bits]):
                 continue
-            if by < frame.bits:
-                if not predicate.deletes >> by & 1:
-                    continue
-            elif not false_start[by - frame.bits]:
-                continue
-            if not int.from_bytes(frame.reasons[i].tobytes(), "little") & signed & ~(1 << by if by < frame.bits else 0):
-                useful.add(a)
-        asked = tuple(frame.askings[a] for a in sorted(useful))
-        return Predicate(
-            predicate.types, predicate.adds, predicate.deletes, predicate.start, predicate.true_at, asked
-        )
+            if not int.from_bytes(frame.reasons[i].tobytes(), "little") & signed & ~(1 << by if token else 0):
+                found[int(frame.reason_asking[i])].add(int(frame.reason_refusal[i]))
+        return {frame.askings[asking]: found[asking] for asking in sorted(found)}
 
 
 def show(predicates: Iterable[Predicate], projection: Projection) -> str:
