@@ -47,6 +47,19 @@ class Naming:
                 return tuple(name.split(self.separator))
         return (name,)
 
+    def join(self, words: Words) -> str:
+        """The inverse of `words`; plain names take brackets where they need arguments."""
+        match self.form:
+            case "lisp":
+                return f"({' '.join(words)})"
+            case "json":
+                return json.dumps(list(words))
+            case "words":
+                return " ".join(words)
+            case "separator":
+                return self.separator.join(words)
+        return f"{words[0]}({', '.join(words[1:])})" if len(words) > 1 else words[0]
+
     def __str__(self) -> str:
         shown = {
             "call": "name(argument, …)",

@@ -401,29 +401,7 @@ class Search:
             rest = np.logical_or.reduce([e for j, (_, e) in enumerate(chosen) if j != i] or [np.zeros_like(everything)])
             if (rest | ~everything).all():
                 del chosen[i]
-        found = [self.with_askings(self.use_up(self.with_askings(predicate))) for predicate, _ in chosen]
-        return self.without_needless_askings(found)
-
-    def without_needless_askings(self, predicates: list[Predicate]) -> list[Predicate]:
-        """A precondition goes if all refusals that it explains have another explanation; those that explain least go
-        first."""
-        explains: dict[tuple[int, Asking], frozenset[int]] = {}
-        for i, predicate in enumerate(predicates):
-            for asking, refusals in self.explained_by(predicate).items():
-                explains[i, asking] = frozenset(refusals)
-        count: dict[int, int] = defaultdict(int)
-        for refusals in explains.values():
-            for refusal in refusals:
-                count[refusal] += 1
-        for pair in sorted(explains, key=lambda pair: (len(explains[pair]), pair)):
-            if all(count[refusal] > 1 for refusal in explains[pair]):
-                for refusal in explains.pop(pair):
-                    count[refusal] -= 1
-        kept = [
-            replace(predicate, asked=tuple(asking for asking in predicate.asked if (i, asking) in explains))
-            for i, predicate in enumerate(predicates)
-        ]
-        return [predicate for predicate in kept if predicate.asked]
+        return [self.with_askings(self.use_up(self.with_askings(predicate))) for predicate, _ in chosen]
 
     def use_up(self, predicate: Predicate) -> Predicate:
         """An action that needs the predicate probably deletes it, if nobody who asks it ever worked after the action
