@@ -32,7 +32,11 @@ class BruteForce:
     def __init__(self, projection: Projection) -> None:
         self.projection = projection
         self.atoms = [
-            [(signs, first) for signs in product((-1, 0, 1), repeat=len(tokens)) for first in product((0, 1), repeat=KEYS)]
+            [
+                (signs, first)
+                for signs in product((-1, 0, 1), repeat=len(tokens))
+                for first in product((0, 1), repeat=KEYS)
+            ]
             for tokens in projection.tokens
         ]
         self.known: dict[Hashable, int] = {}
@@ -109,7 +113,8 @@ def test_windows_agree_with_all_models(world: str) -> None:
     for _ in range(400):
         log = list(random_log(rng, brute, objects))
         space = VersionSpace.of(
-            Attempt(action[0], situation(projection, steps, action, keys), worked) for keys, steps, action, worked in log
+            Attempt(action[0], situation(projection, steps, action, keys), worked)
+            for keys, steps, action, worked in log
         )
         queries = list(random_log(rng, brute, objects))
         for schema in range(len(schemas)):

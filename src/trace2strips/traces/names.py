@@ -82,7 +82,9 @@ def understand(names: Sequence[str], separator: str | None = None) -> Naming:
         return naming
     if names and all(is_json_list(name) for name in names):
         return checked(names, Naming("json"))
-    if any(CALL.match(name) for name in names) and not any(has_odd_marks(name) for name in names if not CALL.match(name)):
+    if any(CALL.match(name) for name in names) and not any(
+        has_odd_marks(name) for name in names if not CALL.match(name)
+    ):
         return checked(names, Naming("call"))
     if names and all(LISP.match(name) for name in names):
         return checked(names, Naming("lisp"))

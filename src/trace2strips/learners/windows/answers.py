@@ -20,7 +20,7 @@ from trace2strips.learners.windows.collection import (
     find_key,
     find_start,
 )
-from trace2strips.learners.windows.encoding import Encoding, encode
+from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.predicates import as_words
 from trace2strips.learners.windows.summary import StartNames, Summary
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE

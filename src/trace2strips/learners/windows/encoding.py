@@ -126,9 +126,7 @@ def encode(dataset: Dataset, naming: Naming, arity: int, known: Projection | Non
     )  # fmt: skip
 
 
-def find_types(
-    projection: Projection, places: Iterable[tuple[tuple[int, int], str]]
-) -> tuple[tuple[int, ...], ...]:
+def find_types(projection: Projection, places: Iterable[tuple[tuple[int, int], str]]) -> tuple[tuple[int, ...], ...]:
     """Arguments that one object can stand for have one type; types are numbered as they come."""
     above: dict[tuple[int, int], tuple[int, int]] = {}
 

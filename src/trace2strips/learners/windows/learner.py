@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
@@ -70,6 +72,12 @@ class Windows(Learner):
             if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
                 return summary
             arity += 1
+
+    def check_test(self, dataset: Dataset, test: Dataset) -> None:
+        """Other objects and starts than those of training are welcome."""
+
+    def read_lifted(self, record: Mapping[str, Any]) -> LiftedWorld:
+        return LiftedWorld.from_json(record)
 
     def predictor(self, learned: Learned) -> Predictor:
         assert isinstance(learned.lifted, LiftedWorld)

@@ -14,9 +14,11 @@ from typing import Any
 from trace2strips.errors import TraceError, suggest
 from trace2strips.learners.windows.predicates import FALSE, TRUE, Predicate, bits_of
 from trace2strips.learners.windows.projection import Projection, schema_of
+from trace2strips.model.lifted import OBJECT, LiftedDomain, Literal, Schema
 from trace2strips.model.strips import StripsAction, StripsModel
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
+from trace2strips.pddl import encode_name, format_domain
 from trace2strips.traces.names import Naming
 
 Place = tuple[int, tuple[int, ...]]  # a predicate's number, and which arguments of the action it is over
@@ -126,6 +128,42 @@ class LiftedWorld:
         actions = tuple(action for action, kind in zip(whole.actions, kinds, strict=True) if kind == Kind.ACTION)
         states = {name: frozenset(self.holds_at(name) & set(whole.atoms)) for name in vocabulary.init_states}
         return WorldModel(StripsModel(whole.atoms, actions, name="learned"), vocabulary, states)
+
+    def pddl(self) -> str:
+        """A domain that planners take: types by what stands for what, one action for each schema."""
+        return format_domain(self.domain())
+
+    def domain(self, name: str = "learned") -> LiftedDomain:
+        """Types are called after the schema and the place of their first argument; names that PDDL cannot hold are
+        spelled as `encode_name` does."""
+        names: dict[int, str] = {}
+        for action in self.actions:
+            for i, kind in enumerate(action.types):
+                names.setdefault(kind, f"{encode_name(action.name)}-{i + 1}")
+        typed = len(names) > 1
+        kinds = {kind: text if typed else OBJECT for kind, text in names.items()}
+
+        def literals(places: Sequence[Place], variables: Sequence[str]) -> tuple[Literal, ...]:
+            return tuple(
+                Literal(encode_name(self.predicates[number].name), tuple(variables[i] for i in arguments))
+                for number, arguments in places
+            )
+
+        schemas = []
+        for action in self.actions:
+            variables = [f"?{chr(ord('x') + i)}" if i < 3 else f"?x{i}" for i in range(len(action.types))]
+            twin = "" if len(set(action.pattern)) == len(action.pattern) else "-" + "-".join(map(str, action.pattern))
+            parts = [literals(places, variables) for places in (action.pre, action.add, action.delete)]
+            parameters = tuple((v, kinds[kind]) for v, kind in zip(variables, action.types, strict=True))
+            schemas.append(Schema(encode_name(action.name + twin), parameters, parts[0], (), parts[1], parts[2]))
+        return LiftedDomain(
+            name,
+            tuple((text, OBJECT) for text in names.values()) if typed else (),
+            (),
+            tuple((encode_name(p.name), tuple(kinds[kind] for kind in p.types)) for p in self.predicates),
+            tuple(schemas),
+            typed,
+        )
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -274,7 +274,9 @@ class Search:
         while left.any():
             best: tuple[float, Predicate, Bool[np.ndarray, " refusals"]] | None = None
             for predicate, explained in self.candidates(left):
-                score = int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * (predicate.start not in (FALSE, TRUE))
+                score = (
+                    int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * (predicate.start not in (FALSE, TRUE))
+                )
                 if best is None or score > best[0]:
                     best = score, predicate, explained
             assert best is not None
@@ -282,7 +284,9 @@ class Search:
             left &= ~best[2]
         return self.finish(chosen)
 
-    def candidates(self, left: Bool[np.ndarray, " refusals"]) -> Iterator[tuple[Predicate, Bool[np.ndarray, " refusals"]]]:
+    def candidates(
+        self, left: Bool[np.ndarray, " refusals"]
+    ) -> Iterator[tuple[Predicate, Bool[np.ndarray, " refusals"]]]:
         """From the refusals with fewest reasons: a predicate that each of these reasons may be of."""
         open_numbers = np.flatnonzero(left).tolist()
         fewest = sorted(open_numbers, key=lambda n: (len(self.summary.refusals[n].reasons), n))[:12]
@@ -396,7 +400,9 @@ class Search:
 
     def finish(self, chosen: list[tuple[Predicate, Bool[np.ndarray, " refusals"]]]) -> list[Predicate]:
         """Drop needless predicates and signs; say who asks each."""
-        everything = np.logical_or.reduce([explained for _, explained in chosen] or [np.zeros(self.refusals, dtype=bool)])
+        everything = np.logical_or.reduce(
+            [explained for _, explained in chosen] or [np.zeros(self.refusals, dtype=bool)]
+        )
         for i in range(len(chosen) - 1, -1, -1):
             rest = np.logical_or.reduce([e for j, (_, e) in enumerate(chosen) if j != i] or [np.zeros_like(everything)])
             if (rest | ~everything).all():
@@ -446,6 +452,7 @@ class Search:
 def show(predicates: Iterable[Predicate], projection: Projection) -> str:
     lines = []
     for p in predicates:
+
         def names(mask: int, p: Predicate = p) -> str:
             found = [projection.tokens[p.arity][bit] for bit in bits_of(mask)]
             return " ".join(f"{projection.schemas[s][0]}{list(places)}" for s, places in found)

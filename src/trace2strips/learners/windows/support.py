@@ -47,7 +47,9 @@ def false_preconditions(lifted: LiftedWorld, dataset: Dataset) -> UInt64[np.ndar
     """Bit k is the k-th precondition of the attempt's schema."""
     vocabulary = dataset.vocabulary
     model = lifted.over_tokens(vocabulary)
-    schemas = {(False, a.name, a.pattern): a for a in lifted.actions} | {(True, a.name, a.pattern): a for a in lifted.tests}
+    schemas = {(False, a.name, a.pattern): a for a in lifted.actions} | {
+        (True, a.name, a.pattern): a for a in lifted.tests
+    }
     pre_start, pre_atom = [0], []
     for kind, subject in zip(vocabulary.kinds.tolist(), vocabulary.subjects, strict=True):
         if kind in (Kind.ACTION, Kind.TEST_ATOM):
