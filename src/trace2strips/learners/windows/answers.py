@@ -44,7 +44,7 @@ def answer_traces(  # type: ignore[no-untyped-def]
     keys, bounds, windows, refusal_bounds, reason_bounds, reason_key, reasons, out,
 ):  # fmt: skip
     """With `discover` only the STARTs are numbered: what they mean is for the caller to say in `start_map`."""
-    orders, words = np.int64(len(frames)), len(mask)
+    words = len(mask)
     for t in range(first, last):
         counts[6] += 1
         generation = counts[6]
@@ -180,11 +180,11 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
         size *= 2
     keys, bounds = np.full(size, EMPTY), np.zeros((size, 2), dtype=np.int64)
     flat: list[int] = []
-    for key, kept in groups.items():
+    for key, found in groups.items():
         place = int(find_key(np.int64(key), keys))
         keys[place] = key
-        bounds[place] = len(flat), len(flat) + len(kept)
-        flat += kept
+        bounds[place] = len(flat), len(flat) + len(found)
+        flat += found
     refusals = sorted(summary.refusals, key=lambda r: (r.schema, len(r.reasons)))
     schemas = len(summary.projection.asked)
     refusal_bounds = np.searchsorted([r.schema for r in refusals], np.arange(schemas + 1)).astype(np.int64)
@@ -214,9 +214,9 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
             at = answer_traces(
                 at, len(dataset), discover, dataset.tokens, dataset.inapplicable, dataset.offsets,
                 dataset.vocabulary.kinds, e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema,
-                e.frames, e.parts, e.sizes, e.told_tuple, e.told_bit, *arrays, scratch.start_rows, scratch.start_table, start_map,
-                scratch.counts, keys, bounds, as_words(flat, words), refusal_bounds, reason_bounds, reason_key, reasons,
-                out,
+                e.frames, e.parts, e.sizes, e.told_tuple, e.told_bit, *arrays, scratch.start_rows, scratch.start_table,
+                start_map, scratch.counts, keys, bounds, as_words(flat, words), refusal_bounds, reason_bounds,
+                reason_key, reasons, out,
             )  # fmt: skip
             if at < len(dataset):
                 scratch.counts[5] = 5  # STARTS

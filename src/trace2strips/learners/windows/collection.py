@@ -148,14 +148,14 @@ def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes
 @compiled(vector=True)
 def collect(  # type: ignore[no-untyped-def]
     first, last, own, tokens, refused, offsets, kinds, trace_number,
-    slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, query_bits, parts, sizes, told_tuple, told_bit,
-    stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask,
+    slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, query_bits, parts, sizes, told_tuple,
+    told_bit, stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask,
     keys, heads, windows, following, places, start_rows, start_table,
     refusal_schema, refusal_place, refusal_start, reason_key, reason_window, refusal_table, counts,
 ):  # fmt: skip
     """counts: windows, keys, refusals, reasons, starts. `own`: the START of a tuple is that of this very start."""
     orders = np.int64(len(frames))
-    words, feature_words = windows.shape[1], told.shape[1]
+    words = windows.shape[1]
     for t in range(first, last):
         counts[6] += 1  # a trace that is begun again has a history of its own
         generation = counts[6]
@@ -402,8 +402,8 @@ def collect_windows(dataset: Dataset, encoding: Encoding, own: bool = False, fir
         at = collect(
             at, len(dataset), np.int64(len(dataset.vocabulary) if own else -1), dataset.tokens, dataset.inapplicable,
             dataset.offsets, dataset.vocabulary.kinds, numbers,
-            e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, query_bits, e.parts, e.sizes,
-            e.told_tuple, e.told_bit, *scratch,
+            e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, query_bits, e.parts,
+            e.sizes, e.told_tuple, e.told_bit, *scratch,
             found.keys, found.heads, found.windows, found.following, found.places, found.start_rows, found.start_table,
             found.refusal_schema, found.refusal_place, found.refusal_start, found.reason_key, found.reason_window,
             found.refusal_table, found.counts,

@@ -122,7 +122,8 @@ def encode(dataset: Dataset, naming: Naming, arity: int, known: Projection | Non
     return Encoding(
         projection, objects, orders, frames, -(-bits // 64), np.array(slot_start), columns[:, 0].copy(),
         columns[:, 1].copy(), columns[:, 2].copy(), columns[:, 3].copy(), schema_numbers, tuples, parts,
-        np.array([len(t) for t in tuples], dtype=np.int32), tuple(features), told_tuple, told_bit, max(1, -(-len(features) // 64)), find_types(projection, places),
+        np.array([len(t) for t in tuples], dtype=np.int32), tuple(features), told_tuple, told_bit,
+        max(1, -(-len(features) // 64)), find_types(projection, places),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """A learned lifted world: predicates and action schemas in words, for any objects of its types.
 
-It is what the search found, named as people would: a predicate that starts as a told atom has that atom's name and order
-of arguments; an invented one is called after who needs it (`can-put-down`).
+It is what the search found, named as people would: a predicate that starts as a told atom has that atom's name and the
+order of its arguments; an invented one is called after who needs it (`can-put-down`).
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class LiftedWorld:
                         pre, add, delete = (ground(x, objects) for x in (schema.pre, schema.add, schema.delete))
             parts.append((name, pre, add, delete))
         for predicate_number, predicate in enumerate(self.predicates):
-            for _, *objects in predicate.true_at:
-                number_of.setdefault(self.atom(predicate_number, objects), predicate_number)
+            for _, *others in predicate.true_at:
+                number_of.setdefault(self.atom(predicate_number, others), predicate_number)
         atoms = tuple(sorted(number_of))
         always = {name for name, number in number_of.items() if self.predicates[number].start == "true"}
         actions = []

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int64, UInt64
@@ -29,7 +30,7 @@ from trace2strips.learners.windows.summary import Start, Summary
 
 Asking = tuple[int, tuple[int, ...]]  # a schema's number, and the arguments in the predicate's order
 FALSE, TRUE = "false", "true"  # how a predicate may start besides as a told atom
-Literal = tuple  # a told atom over the predicate's own objects: (name, positions…)
+Literal = tuple[Any, ...]  # a told atom over the predicate's own objects: (name, positions…)
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,13 @@ class Predicate:
         return self.start == FALSE or self.start not in key[1:] or key[0] != "told"
 
 
+Judged = tuple[Predicate, Bool[np.ndarray, " refusals"]]  # with the refusals that it explains
+
+
 @compiled(vector=True)
 def judge(  # type: ignore[no-untyped-def]
-    adds, deletes, false_start, bits, window_asking, window_by, windows, reason_asking, reason_refusal, reason_by, reasons,
-    admissible, explained,
+    adds, deletes, false_start, bits, window_asking, window_by, windows, reason_asking, reason_refusal, reason_by,
+    reasons, admissible, explained,
 ):  # fmt: skip
     """Which askings are admissible, and which refusals are explained by those that are. `by` is a token's bit, or
     `bits` and more for STARTs."""
@@ -110,8 +114,8 @@ def judge(  # type: ignore[no-untyped-def]
 
 @compiled(vector=True)
 def weigh_signs(  # type: ignore[no-untyped-def]
-    adds, deletes, false_start, bits, window_asking, window_by, windows, reason_asking, reason_refusal, reason_by, reasons,
-    admissible, explained, open_refusals, must, gain,
+    adds, deletes, false_start, bits, window_asking, window_by, windows, reason_asking, reason_refusal, reason_by,
+    reasons, admissible, explained, open_refusals, must, gain,
 ):  # fmt: skip
     """gain[bit, 0 or 1]: how many open refusals are explained if the bit came to add or delete; −1 where it has a sign
     already or the asking `must` would no longer be admissible."""
@@ -205,7 +209,8 @@ class Frame:
             r, types, bits, words, askings, list(starts),
             np.array([row[0] for row in found], dtype=np.int64), np.array([row[1] for row in found], dtype=np.int64),
             as_words([row[2] for row in found], words),
-            np.array([row[0] for row in reasons], dtype=np.int64), np.array([row[3] for row in reasons], dtype=np.int64),
+            np.array([row[0] for row in reasons], dtype=np.int64),
+            np.array([row[3] for row in reasons], dtype=np.int64),
             np.array([row[1] for row in reasons], dtype=np.int64), as_words([row[2] for row in reasons], words),
             sorted(literals, key=repr),
         )  # fmt: skip
@@ -231,7 +236,7 @@ def reframed(by: int | Start, table: list[int], order: tuple[int, ...]) -> int |
         return table[by]
     if by[0] == "told":
         where = {place: j for j, place in enumerate(order)}
-        literals = [(literal[0], *(where[i] for i in literal[1:])) for literal in by[1:]]  # type: ignore[index,misc]
+        literals = [(literal[0], *(where[i] for i in literal[1:])) for literal in by[1:]]
         return ("told", *sorted(literals, key=repr))
     return (*by[:2], *(by[2 + i] for i in order))
 
@@ -270,18 +275,18 @@ class Search:
     def run(self) -> list[Predicate]:
         """Predicates that explain every refusal that can be explained, none of them needless."""
         left = np.array([bool(refusal.reasons) for refusal in self.summary.refusals], dtype=bool)
-        chosen: list[tuple[Predicate, Bool[np.ndarray, " refusals"]]] = []
+        chosen: list[Judged] = []
         while left.any():
-            best: tuple[float, Predicate, Bool[np.ndarray, " refusals"]] | None = None
+            best: tuple[float, Judged] | None = None
             for predicate, explained in self.candidates(left):
                 score = (
                     int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * (predicate.start not in (FALSE, TRUE))
                 )
                 if best is None or score > best[0]:
-                    best = score, predicate, explained
+                    best = score, (predicate, explained)
             assert best is not None
-            chosen.append(best[1:])
-            left &= ~best[2]
+            chosen.append(best[1])
+            left &= ~best[1][1]
         return self.finish(chosen)
 
     def candidates(
@@ -296,7 +301,9 @@ class Search:
                 mine = np.flatnonzero(frame.reason_refusal == number)
                 for i in mine.tolist():
                     places = frame.askings[frame.reason_asking[i]][1]
-                    if list(places) != sorted(places, key=lambda p, of=places: (frame.types[of.index(p)], p)):
+                    if list(places) != sorted(
+                        places, key=dict(zip(places, zip(frame.types, places, strict=True), strict=True)).__getitem__
+                    ):
                         continue  # the same predicate with its objects in another order
                     seed = (frame.types, int(frame.reason_asking[i]), int(frame.reason_by[i]), int(frame.reasons[i, 0]))
                     if seed in tried:
@@ -304,16 +311,15 @@ class Search:
                     tried.add(seed)
                     yield from self.build(frame, i, left)
 
-    def build(
-        self, frame: Frame, reason: int, left: Bool[np.ndarray, " refusals"]
-    ) -> Iterator[tuple[Predicate, Bool[np.ndarray, " refusals"]]]:
+    def build(self, frame: Frame, reason: int, left: Bool[np.ndarray, " refusals"]) -> Iterator[Judged]:
         """Predicates for one reason: deleted by it, nothing in its window adds, true at every success."""
         asking, by = int(frame.reason_asking[reason]), int(frame.reason_by[reason])
         window = int.from_bytes(frame.reasons[reason].tobytes(), "little")
         mine = frame.window_asking == asking
         named = frozenset(key for key in frame.starts if key[0] == "start")
         mine_alone = frame.starts[by - frame.bits] if by >= frame.bits else None
-        for start in [FALSE, TRUE, *frame.literals]:
+        options: list[str | Literal] = [FALSE, TRUE, *frame.literals]
+        for start in options:
             if named and start == TRUE:
                 continue  # a named start says for each tuple what holds
             first = Predicate(frame.types, 0, 1 << by if by < frame.bits else 0, start, named - {mine_alone})
@@ -398,13 +404,12 @@ class Search:
             predicate.start, predicate.true_at,
         )  # fmt: skip
 
-    def finish(self, chosen: list[tuple[Predicate, Bool[np.ndarray, " refusals"]]]) -> list[Predicate]:
+    def finish(self, chosen: list[Judged]) -> list[Predicate]:
         """Drop needless predicates and signs; say who asks each."""
-        everything = np.logical_or.reduce(
-            [explained for _, explained in chosen] or [np.zeros(self.refusals, dtype=bool)]
-        )
+        nothing = np.zeros(self.refusals, dtype=bool)
+        everything = np.logical_or.reduce([nothing, *(explained for _, explained in chosen)])
         for i in range(len(chosen) - 1, -1, -1):
-            rest = np.logical_or.reduce([e for j, (_, e) in enumerate(chosen) if j != i] or [np.zeros_like(everything)])
+            rest = np.logical_or.reduce([nothing, *(e for j, (_, e) in enumerate(chosen) if j != i)])
             if (rest | ~everything).all():
                 del chosen[i]
         return [self.with_askings(self.use_up(self.with_askings(predicate))) for predicate, _ in chosen]

@@ -2,8 +2,8 @@
 
 A step with action b(o₁ … oₙ) leaves, for each tuple u of its objects, one *token* in the history of u: the schema of b
 and where the objects of u stand among its arguments. Asking whether b works looks at the histories of the tuples of its
-own arguments: a *query* is the schema and the positions that are looked at. Positions of a query are in ascending order,
-which fixes the order of u's objects; tokens are written for that order (its *frame*).
+own arguments: a *query* is the schema and the positions that are looked at. Positions of a query are ascending, which
+fixes the order of u's objects; tokens are written for that order (its *frame*).
 
 An action with one object in several places is an action of its own kind: `move x x` is the schema `move` with the
 pattern (0, 0) and one argument. So the objects of a tuple always differ.
@@ -32,7 +32,8 @@ def arity_of(schema: Schema) -> int:
 
 @dataclass(frozen=True)
 class Projection:
-    """Schemas, sorted, with all tokens and queries of up to `arity` objects. Tests are queries only: they change nothing."""
+    """Schemas, sorted, with all tokens and queries of up to `arity` objects. Tests are queries only: they change
+    nothing."""
 
     schemas: tuple[Schema, ...]
     tests: tuple[Schema, ...]

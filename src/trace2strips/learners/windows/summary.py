@@ -13,8 +13,10 @@ once, to the byte. What makes that possible: whatever is left out stays needless
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from trace2strips.learners.windows.collection import NAMED, START_MARK, Collecte
 from trace2strips.learners.windows.projection import Projection
 from trace2strips.model.vocabulary import Vocabulary
 
-Start = tuple[Hashable, ...]  # ("told", features…) or ("start", name, objects…)
+Start = tuple[Any, ...]  # ("told", features…) or ("start", name, objects…)
 Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit or a START
 Place = int  # trace << 32 | position
 
@@ -150,16 +152,10 @@ class StartNames:
         where = {place: j for j, place in enumerate(order)}  # of an object of the sorted tuple
         r, words = len(order), e.feature_words
         told = []
-        subsets = [tuple(range(r)), *(choice for size in range(r) for choice in combinations_of(r, size))]
+        subsets = [tuple(range(r)), *(choice for size in range(r) for choice in combinations(range(r), size))]
         for j, subset in enumerate(subsets):
             mask = row[1 + j * words : 1 + (j + 1) * words]
             for i, (predicate, places) in enumerate(e.features):
                 if int(mask[i // 64]) >> (i % 64) & 1:
                     told.append((predicate, *(where[subset[place]] for place in places)))
         return ("told", *sorted(told, key=repr))
-
-
-def combinations_of(r: int, size: int) -> list[tuple[int, ...]]:
-    from itertools import combinations
-
-    return list(combinations(range(r), size))

@@ -3,7 +3,7 @@
 A refusal may have several false preconditions. A precondition that is never the only false one is needless if that
 cannot be chance: were it false independently of the others, each refusal at which it is false would have another false
 one with the chance q with which the action is refused anyway where it holds, so all n of them with the chance qⁿ. It
-goes where that is less than `CHANCE`, shared among all preconditions that are tried; else it stays, for want of evidence.
+goes where that is less than `CHANCE`, shared among all preconditions that are tried; else it stays.
 """
 
 from __future__ import annotations
