@@ -16,13 +16,14 @@ ORDER = """
 errors files compilation bits processes
 
 model: . strips vocabulary world goals lifted
-traces: trace dataset_file dataset checking accuracy text_files csv_log jsonl plain_text formats . reading
+traces: trace dataset_file dataset checking accuracy text_files csv_log jsonl plain_text formats . reading names
 pddl: names grounding parsing writing .
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
 worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling
 brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs learner
+learners.windows: . projection reference encoding collection summary predicates answers lifted support learner
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
@@ -39,7 +40,8 @@ commands: run_display reproduce report demonstration demo
 api cli __main__
 """
 APART = {  # learners are siblings: what one of them is may not depend on another
-    "learners.completion": ("learners.transformer", "learners.decoder"),
+    "learners.windows": ("learners.completion", "learners.transformer", "learners.decoder"),
+    "learners.completion": ("learners.windows", "learners.transformer", "learners.decoder"),
     "learners.decoder": ("learners.completion", "learners.transformer"),
 }
 SOURCE = Path(trace2strips.__file__).parent

@@ -187,9 +187,7 @@ def test_learn_and_evaluate(run: Run, tmp_path: Path) -> None:
     write_sets(tmp_path)
     result = run("learn", "train.t2s", "--out", "r", "--test", "test.jsonl", "--seed", 1)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith(
-        "train accuracy 1.00000 (0 of 2,000 wrong)\ntest accuracy 1.00000 (0 of 500 wrong)"
-    )
+    assert result.stdout.startswith("train accuracy 1.00000 (0 of 2,000 wrong)\ntest accuracy 1.00000 (0 of 500 wrong)")
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     for name in ("train_accuracy", "test_accuracy", "train_seconds", "atoms", "preconditions", "effects"):
         assert name in metrics

@@ -80,9 +80,33 @@ class Learner(ABC):
         """How many steps of training are wanted where there are so many actions."""
         return 0
 
+    def check_test(self, dataset: Dataset, test: Dataset) -> None:
+        """Refuse test traces with names that the training traces do not have, before the work and not after it."""
+        check_names(dataset.vocabulary, test.vocabulary)
+
+    def read_lifted(self, record: Mapping[str, Any]) -> Lifted | None:
+        """The lifted world that a run folder keeps, for learners that make one."""
+        return None
+
     @abstractmethod
     def predictor(self, learned: Learned) -> Predictor:
         """What predicts: the model, or a network."""
+
+
+@runtime_checkable  # the type checker of the tests asks
+class Lifted(Protocol):
+    """A lifted world: schemas and predicates for any objects."""
+
+    def check_names(self, vocabulary: Vocabulary) -> None:
+        """Refuse actions that it does not know; objects may be new."""
+
+    def world(self, vocabulary: Vocabulary) -> WorldModel:
+        """The ground world over the objects of a vocabulary."""
+
+    def pddl(self) -> str:
+        """The lifted domain."""
+
+    def to_json(self) -> dict[str, Any]: ...
 
 
 @runtime_checkable  # the type checker of the tests asks
@@ -206,6 +230,7 @@ class Learned:
     world: WorldModel | None
     figures: Figures
     weights: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
+    lifted: Lifted | None = field(default=None, repr=False)
 
     @staticmethod
     def of(
@@ -246,7 +271,10 @@ class Learned:
 
     def write(self, folder: Path) -> None:
         """Write the results into a run folder that is open already."""
-        write_run(RunRecord(self.settings, self.figures.record(), self.vocabulary, self.world, self.weights), folder)
+        lifted = None if self.lifted is None else self.lifted.to_json()
+        domain = None if self.lifted is None else self.lifted.pddl()
+        figures = self.figures.record()
+        write_run(RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, domain), folder)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -298,7 +326,10 @@ class Learned:
         """Initial atoms that training never saw are no error: nothing is known of them, and they change nothing."""
         if not len(dataset):
             raise TraceError("there is no trace to test on", hint="at least one")
-        check_names(self.vocabulary, dataset.vocabulary)
+        if self.lifted is not None:
+            self.lifted.check_names(dataset.vocabulary)
+        else:
+            check_names(self.vocabulary, dataset.vocabulary)
 
     def __str__(self) -> str:
         """Who learned what how well, and the model."""

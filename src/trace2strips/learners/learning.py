@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trace2strips.errors import FileError, UserError
-from trace2strips.learners.learner import Figures, Job, Learned, Learner, Watcher, check_names
+from trace2strips.learners.learner import Figures, Job, Learned, Learner, Watcher
 from trace2strips.learners.registry import make_learner
 from trace2strips.learners.runs import broken, read_run
 from trace2strips.traces.reading import Traces, as_dataset
@@ -31,7 +31,7 @@ def learn(
     learner.check(dataset)
     testing = None if test is None else as_dataset(test)
     if testing is not None:
-        check_names(dataset.vocabulary, testing.vocabulary)  # told before the work, not after it
+        learner.check_test(dataset, testing)
     learned = learner.learn(dataset, Job(seed, folder, watch))
     return learned if testing is None else learned.tested_on(testing)
 
@@ -43,8 +43,9 @@ def load(folder: str | Path) -> Learned:
     try:
         learner = make_learner(run.settings["learner"], run.settings["settings"])
         seed, data, figures = int(run.settings["seed"]), str(run.settings["data"]), Figures.of(run.metrics)
+        lifted = None if run.lifted is None else learner.read_lifted(run.lifted)
     except FileError:
         raise
     except (ValueError, KeyError, TypeError, UserError):
         raise broken(folder) from None
-    return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights)
+    return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted)

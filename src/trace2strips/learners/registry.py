@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trace2strips.learners.learner import Learner
 
 LEARNERS: dict[str, tuple[str, str]] = {  # name → module and class
+    "windows": ("trace2strips.learners.windows.learner", "Windows"),
     "completion": ("trace2strips.learners.completion.learner", "Completion"),
     "strips": ("trace2strips.learners.transformer.learner", "Strips"),
     "strips+completion": ("trace2strips.learners.transformer.learner", "StripsCompletion"),

@@ -32,7 +32,7 @@ from trace2strips.traces import Dataset
 
 BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
 PREVIOUS = "previous"  # the results of the run before, while it is done anew
-RESULT_FILES = ("metrics.json", "model.json", "model.pddl", "weights.safetensors", "log.jsonl")
+RESULT_FILES = ("metrics.json", "model.json", "model.pddl", "domain.pddl", "weights.safetensors", "log.jsonl")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class RunRecord:
     vocabulary: Vocabulary
     world: WorldModel | None
     weights: Mapping[str, np.ndarray] | None
+    lifted: Mapping[str, Any] | None = None  # a lifted world, for any objects
+    domain: str | None = None  # the same as PDDL
 
 
 def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
@@ -109,7 +111,12 @@ def write_run(run: RunRecord, folder: Path) -> None:
         model = world_to_json(run.world)
         with writing_text(folder / "model.pddl", force=True) as stream:
             stream.write(format_model(run.world.model))
+    if run.lifted is not None:
+        model["lifted"] = run.lifted
     write_json(folder / "model.json", model)
+    if run.domain is not None:
+        with writing_text(folder / "domain.pddl", force=True) as stream:
+            stream.write(run.domain)
     if run.weights is not None:
         with writing(folder / "weights.safetensors", force=True) as raw:
             raw.write(pack_arrays(dict(run.weights), {"learner": str(run.settings["learner"])}))
@@ -139,6 +146,7 @@ def read_run(folder: Path) -> RunRecord:
             vocabulary_from_json(model["vocabulary"]),
             world_from_json(model) if model.get("actions") else None,
             read_weights(folder / "weights.safetensors"),
+            model.get("lifted"),
         )
     except (ValueError, KeyError, TypeError, SafetensorError):
         raise broken(folder) from None

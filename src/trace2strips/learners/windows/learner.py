@@ -1,0 +1,94 @@
+"""Learner `windows`: the version space of the log, and one small lifted model in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from trace2strips.errors import UserError
+from trace2strips.learners.learner import Job, Learned, Learner, Predictor, basic_figures, one_sided
+from trace2strips.learners.training import Report
+from trace2strips.learners.windows.collection import collect_windows
+from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.predicates import Search
+from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.summary import Summary, summarise
+from trace2strips.learners.windows.support import without_needless
+from trace2strips.traces import Dataset
+from trace2strips.traces.accuracy import wrong_traces
+from trace2strips.traces.names import Naming, understand
+
+FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
+
+
+@dataclass(frozen=True)
+class Windows(Learner):
+    """`separator`: what stands between an action's name and its arguments; None: found out, '': there are none.
+    `arity`: atoms are about at most so many objects; None: two, and more where a refusal stays inexplicable."""
+
+    name = "windows"
+    separator: str | None = None
+    arity: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.arity is not None and not 0 <= self.arity <= MOST:
+            raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
+
+    def check(self, dataset: Dataset) -> None:
+        super().check(dataset)
+        understand(dataset.vocabulary.actions, self.separator)
+
+    def learn(self, dataset: Dataset, job: Job) -> Learned:
+        clock = time.perf_counter()
+        naming = understand(dataset.vocabulary.actions, self.separator)
+        job.tell("windows", Report())
+        summary = self.summarise(dataset, naming)
+        job.tell("predicates", Report())
+        found = lift(Search(summary).run(), summary.projection, summary.types, naming)
+        lifted = without_needless(found, dataset)
+        errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
+        world = lifted.world(dataset.vocabulary)
+        warnings = one_sided(dataset)
+        if summary.inexplicable:
+            warnings.append(f"{len(summary.inexplicable)} refusals that no STRIPS model can explain")
+        figures = replace(
+            basic_figures(dataset, errors, time.perf_counter() - clock), warnings=tuple(warnings)
+        ).with_model(world)
+        return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted)
+
+    def summarise(self, dataset: Dataset, naming: Naming) -> Summary:
+        """With the smallest arity that explains the log."""
+        arity = FIRST if self.arity is None else self.arity
+        while True:
+            encoding = encode(dataset, naming, arity)
+            summary = summarise(collect_windows(dataset, encoding), dataset.vocabulary)
+            largest = max((arity_of(schema) for schema in summary.projection.asked), default=0)
+            if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
+                return summary
+            arity += 1
+
+    def check_test(self, dataset: Dataset, test: Dataset) -> None:
+        """Other objects and starts than those of training are welcome."""
+
+    def read_lifted(self, record: Mapping[str, Any]) -> LiftedWorld:
+        return LiftedWorld.from_json(record)
+
+    def predictor(self, learned: Learned) -> Predictor:
+        assert isinstance(learned.lifted, LiftedWorld)
+        return LiftedPredictor(learned.lifted)
+
+
+@dataclass(frozen=True)
+class LiftedPredictor:
+    """The lifted model predicts, whatever objects the traces have."""
+
+    lifted: LiftedWorld
+
+    def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
+        return wrong_traces(self.lifted.over_tokens(dataset.vocabulary), dataset)

@@ -1,0 +1,267 @@
+"""A learned lifted world: predicates and action schemas in words, for any objects of its types.
+
+It is what the search found, named as people would: a predicate that starts as a told atom has that atom's name and the
+order of its arguments; an invented one is called after who needs it (`can-put-down`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trace2strips.errors import TraceError, suggest
+from trace2strips.learners.windows.predicates import FALSE, TRUE, Predicate, bits_of
+from trace2strips.learners.windows.projection import Projection, schema_of
+from trace2strips.model.lifted import OBJECT, LiftedDomain, Literal, Schema
+from trace2strips.model.strips import StripsAction, StripsModel
+from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.world import WorldModel
+from trace2strips.pddl import encode_name, format_domain
+from trace2strips.traces.names import Naming
+
+Place = tuple[int, tuple[int, ...]]  # a predicate's number, and which arguments of the action it is over
+
+
+@dataclass(frozen=True)
+class LiftedPredicate:
+    """`start` is "false", "true" or "told" (as the initial atoms of its name say); `true_at` lists what holds at named
+    starts: (start, objects …)."""
+
+    name: str
+    types: tuple[int, ...]
+    start: str
+    true_at: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class LiftedAction:
+    """A schema; `pattern` says which of its arguments are the same object. A test has preconditions alone."""
+
+    name: str
+    pattern: tuple[int, ...]
+    types: tuple[int, ...]  # of its different objects
+    pre: tuple[Place, ...] = ()
+    add: tuple[Place, ...] = ()
+    delete: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class LiftedWorld:
+    naming: Naming
+    predicates: tuple[LiftedPredicate, ...]
+    actions: tuple[LiftedAction, ...]
+    tests: tuple[LiftedAction, ...]
+
+    def check_names(self, vocabulary: Vocabulary) -> None:
+        """Objects may be new, schemas may not."""
+        known = {(action.name, action.pattern): action for action in self.actions}
+        for name in vocabulary.actions:
+            word, *arguments = self.naming.words(name)
+            schema, _ = schema_of(word, tuple(arguments))
+            if schema not in known:
+                hint = suggest(word, sorted({action.name for action in self.actions}), "actions")
+                raise TraceError(f"unknown action {name!r}", hint=hint)
+
+    def atom(self, number: int, objects: Sequence[str]) -> str:
+        return self.naming.join((self.predicates[number].name, *objects))
+
+    def over_tokens(self, vocabulary: Vocabulary) -> StripsModel:
+        """The ground model with all setup actions of a vocabulary, in the order of its tokens."""
+        schemas = {("action", a.name, a.pattern): a for a in self.actions}
+        schemas |= {("test", a.name, a.pattern): a for a in self.tests}
+        told = {p.name: i for i, p in enumerate(self.predicates) if p.start == "told"}
+        number_of: dict[str, int] = {}
+        parts: list[tuple[str, set[str], set[str], set[str]]] = []
+
+        def ground(places: Sequence[Place], objects: tuple[str, ...]) -> set[str]:
+            found = set()
+            for number, arguments in places:
+                name = self.atom(number, [objects[i] for i in arguments])
+                number_of[name] = number
+                found.add(name)
+            return found
+
+        for name, kind, subject in zip(vocabulary.names, vocabulary.kinds.tolist(), vocabulary.subjects, strict=True):
+            pre, add, delete = set[str](), set[str](), set[str]()
+            if kind in (Kind.ACTION, Kind.TEST_ATOM, Kind.INIT_ATOM):
+                word, *arguments = self.naming.words(subject)
+                (_, pattern), objects = schema_of(word, tuple(arguments))
+                if kind == Kind.INIT_ATOM:
+                    if word in told and len(self.predicates[told[word]].types) == len(arguments) == len(objects):
+                        add = {self.atom(told[word], objects)}
+                        number_of[next(iter(add))] = told[word]
+                else:
+                    schema = schemas.get(("action" if kind == Kind.ACTION else "test", word, pattern))
+                    if schema is not None:
+                        pre, add, delete = (ground(x, objects) for x in (schema.pre, schema.add, schema.delete))
+            parts.append((name, pre, add, delete))
+        for predicate_number, predicate in enumerate(self.predicates):
+            for _, *others in predicate.true_at:
+                number_of.setdefault(self.atom(predicate_number, others), predicate_number)
+        atoms = tuple(sorted(number_of))
+        always = {name for name, number in number_of.items() if self.predicates[number].start == "true"}
+        actions = []
+        for token, (name, pre, add, delete) in enumerate(parts):
+            if vocabulary.kinds[token] == Kind.INIT_FALSE:
+                add, delete = always, set(atoms) - always
+            elif vocabulary.kinds[token] == Kind.INIT_STATE:
+                add = self.holds_at(vocabulary.subjects[token]) & set(atoms)
+                delete = set(atoms) - add
+            actions.append(StripsAction(name, frozenset(pre), frozenset(add), frozenset(delete - add)))
+        return StripsModel(atoms, tuple(actions), name="learned")
+
+    def holds_at(self, start: str) -> set[str]:
+        """The atoms that hold at a named start."""
+        return {
+            self.atom(number, objects)
+            for number, predicate in enumerate(self.predicates)
+            for name, *objects in predicate.true_at
+            if name == start
+        }
+
+    def world(self, vocabulary: Vocabulary) -> WorldModel:
+        """The ground world over the objects of a vocabulary, for planning and comparing."""
+        whole = self.over_tokens(vocabulary)
+        kinds = vocabulary.kinds.tolist()
+        actions = tuple(action for action, kind in zip(whole.actions, kinds, strict=True) if kind == Kind.ACTION)
+        states = {name: frozenset(self.holds_at(name) & set(whole.atoms)) for name in vocabulary.init_states}
+        return WorldModel(StripsModel(whole.atoms, actions, name="learned"), vocabulary, states)
+
+    def pddl(self) -> str:
+        """A domain that planners take: types by what stands for what, one action for each schema."""
+        return format_domain(self.domain())
+
+    def domain(self, name: str = "learned") -> LiftedDomain:
+        """Types are called after the schema and the place of their first argument; names that PDDL cannot hold are
+        spelled as `encode_name` does."""
+        names: dict[int, str] = {}
+        for action in self.actions:
+            for i, kind in enumerate(action.types):
+                names.setdefault(kind, f"{encode_name(action.name)}-{i + 1}")
+        typed = len(names) > 1
+        kinds = {kind: text if typed else OBJECT for kind, text in names.items()}
+
+        def literals(places: Sequence[Place], variables: Sequence[str]) -> tuple[Literal, ...]:
+            return tuple(
+                Literal(encode_name(self.predicates[number].name), tuple(variables[i] for i in arguments))
+                for number, arguments in places
+            )
+
+        schemas = []
+        for action in self.actions:
+            variables = [f"?{chr(ord('x') + i)}" if i < 3 else f"?x{i}" for i in range(len(action.types))]
+            twin = "" if len(set(action.pattern)) == len(action.pattern) else "-" + "-".join(map(str, action.pattern))
+            parts = [literals(places, variables) for places in (action.pre, action.add, action.delete)]
+            parameters = tuple((v, kinds[kind]) for v, kind in zip(variables, action.types, strict=True))
+            schemas.append(Schema(encode_name(action.name + twin), parameters, parts[0], (), parts[1], parts[2]))
+        return LiftedDomain(
+            name,
+            tuple((text, OBJECT) for text in names.values()) if typed else (),
+            (),
+            tuple((encode_name(p.name), tuple(kinds[kind] for kind in p.types)) for p in self.predicates),
+            tuple(schemas),
+            typed,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> LiftedWorld:
+        def places(rows: Sequence[Any]) -> tuple[Place, ...]:
+            return tuple((number, tuple(arguments)) for number, arguments in rows)
+
+        def actions(rows: Sequence[Any]) -> tuple[LiftedAction, ...]:
+            return tuple(
+                LiftedAction(
+                    row["name"], tuple(row["pattern"]), tuple(row["types"]), places(row["pre"]), places(row["add"]),
+                    places(row["delete"]),
+                )
+                for row in rows
+            )  # fmt: skip
+
+        return LiftedWorld(
+            Naming(**record["naming"]),
+            tuple(
+                LiftedPredicate(row["name"], tuple(row["types"]), row["start"], tuple(map(tuple, row["true_at"])))
+                for row in record["predicates"]
+            ),
+            actions(record["actions"]),
+            actions(record["tests"]),
+        )
+
+
+def lift(
+    predicates: Sequence[Predicate], projection: Projection, types: tuple[tuple[int, ...], ...], naming: Naming
+) -> LiftedWorld:
+    """The search's predicates in words; those that many ask come first."""
+    ordered = sorted(predicates, key=lambda p: (isinstance(p.start, str), -len(p.asked), p.asked, p.adds, p.deletes))
+    named = list(zip(ordered, names_for(ordered, projection), strict=True))
+    lists: dict[int, dict[str, list[Place]]] = defaultdict(lambda: {"pre": [], "add": [], "delete": []})
+    found = []
+    for number, (predicate, name) in enumerate(named):
+        order = order_of(predicate)  # the objects of the search's frame in the order that people see
+        told = isinstance(predicate.start, tuple)
+        at = sorted((str(key[1]), *(str(key[2 + i]) for i in order)) for key in predicate.true_at)
+        found.append(
+            LiftedPredicate(
+                name, tuple(predicate.types[i] for i in order), "told" if told else str(predicate.start), tuple(at)
+            )
+        )
+        for schema, places in predicate.asked:
+            lists[schema]["pre"].append((number, tuple(places[i] for i in order)))
+        for part, mask in (("add", predicate.adds), ("delete", predicate.deletes)):
+            for bit in bits_of(mask):
+                schema, places = projection.tokens[predicate.arity][bit]
+                lists[schema][part].append((number, tuple(places[i] for i in order)))
+    actions = [
+        LiftedAction(name, pattern, types[i], *(tuple(lists[i][part]) for part in ("pre", "add", "delete")))
+        for i, (name, pattern) in enumerate(projection.asked)
+    ]
+    count = len(projection.schemas)
+    return LiftedWorld(naming, tuple(found), tuple(actions[:count]), tuple(actions[count:]))
+
+
+def order_of(predicate: Predicate) -> tuple[int, ...]:
+    """A told atom says the order of its arguments; an invented one keeps that of who asks it first."""
+    if isinstance(predicate.start, tuple) and len(set(predicate.start[1:])) == predicate.arity:
+        return tuple(predicate.start[1:])
+    if predicate.asked:
+        _, places = predicate.asked[0]
+        return tuple(sorted(range(predicate.arity), key=lambda i: places[i]))
+    return tuple(range(predicate.arity))
+
+
+def names_for(predicates: Sequence[Predicate], projection: Projection) -> list[str]:
+    """Different names, the same from run to run."""
+    taken: set[str] = set()
+    names = []
+    for predicate in predicates:
+        name = wanted_name(predicate, projection)
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{wanted_name(predicate, projection)}-{number}"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def wanted_name(predicate: Predicate, projection: Projection) -> str:
+    if isinstance(predicate.start, tuple):
+        return str(predicate.start[0])
+    tests = [schema for schema, _ in predicate.asked if schema >= len(projection.schemas)]
+    if tests:
+        return projection.asked[tests[0]][0]
+    using = [
+        schema
+        for schema, places in predicate.asked
+        if any(projection.tokens[predicate.arity][bit] == (schema, places) for bit in bits_of(predicate.deletes))
+    ]
+    schemas = using or [schema for schema, _ in predicate.asked]
+    return f"can-{projection.asked[min(schemas)][0]}" if schemas else "free"
+
+
+__all__ = ["FALSE", "TRUE", "LiftedAction", "LiftedPredicate", "LiftedWorld", "lift"]

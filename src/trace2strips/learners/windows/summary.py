@@ -1,0 +1,161 @@
+"""The summary of a log: the smallest windows of successes and the refusals that say most, in words of the log.
+
+It is small, can be saved, and two of them can be merged: the result is the same as that of learning from both logs at
+once, to the byte. What makes that possible: whatever is left out stays needless when more is known.
+
+* A window that contains a smaller one of the same success reason is needless.
+* A reason of a refusal that a success rules out stays ruled out.
+* A refusal is needless if another one implies it: whatever explains the other explains it too. Among equals the one
+  that stands first in the log is kept, so a refusal that stands before the one that implies it is kept as well: the
+  two may become equal.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected
+from trace2strips.learners.windows.projection import Projection
+from trace2strips.model.vocabulary import Vocabulary
+
+Start = tuple[Any, ...]  # ("told", features…) or ("start", name, objects…)
+Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit or a START
+Place = int  # trace << 32 | position
+
+
+@dataclass(frozen=True)
+class Refusal:
+    schema: int
+    reasons: dict[Reason, int]  # live ones, with their windows
+    place: Place
+
+
+@dataclass(frozen=True)
+class Summary:
+    projection: Projection
+    types: tuple[tuple[int, ...], ...]  # of the arguments of each schema
+    smallest: dict[Reason, dict[int, Place]]  # windows as sets of bits
+    refusals: tuple[Refusal, ...]
+
+    def live(self, situation: dict[Reason, int]) -> dict[Reason, int]:
+        return {reason: window for reason, window in situation.items() if not self.ruled_out(reason, window)}
+
+    def ruled_out(self, reason: Reason, window: int) -> bool:
+        return any(other & ~window == 0 for other in self.smallest.get(reason, ()))
+
+    @property
+    def inexplicable(self) -> tuple[Refusal, ...]:
+        return tuple(refusal for refusal in self.refusals if not refusal.reasons)
+
+
+def summarise(found: Collected, vocabulary: Vocabulary) -> Summary:
+    """From arrays to words."""
+    names = StartNames(found, vocabulary)
+    smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
+    for key, window, place in found.successes():
+        keep(smallest[names.reason(key)], as_int(window), place)
+    refusals = []
+    bounds = found.refusal_start
+    for n in range(int(found.counts[2])):
+        reasons: dict[Reason, int] = {}
+        for r in range(int(bounds[n]), int(bounds[n + 1])):
+            reasons[names.reason(int(found.reason_key[r]))] = as_int(found.reason_window[r])
+        refusals.append(Refusal(int(found.refusal_schema[n]), reasons, int(found.refusal_place[n])))
+    return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals))
+
+
+def keep(kept: dict[int, Place], window: int, place: Place) -> None:
+    """Enter a window unless a smaller one is there; larger ones go."""
+    for other in kept:
+        if other & ~window == 0:
+            if other == window:
+                kept[other] = min(place, kept[other])
+            return
+    for other in [other for other in kept if window & ~other == 0]:
+        del kept[other]
+    kept[window] = place
+
+
+def reduce(
+    smallest: dict[Reason, dict[int, Place]], refusals: Iterable[Refusal]
+) -> tuple[dict[Reason, dict[int, Place]], tuple[Refusal, ...]]:
+    """Rule out, drop what is implied, and put everything into one order."""
+    found: dict[tuple[int, frozenset[tuple[Reason, int]]], Refusal] = {}
+    for refusal in refusals:
+        live = {
+            reason: window
+            for reason, window in refusal.reasons.items()
+            if not any(other & ~window == 0 for other in smallest.get(reason, ()))
+        }
+        key = (refusal.schema, frozenset(live.items()))
+        if key not in found or refusal.place < found[key].place:
+            found[key] = Refusal(refusal.schema, live, refusal.place)
+    kept: list[Refusal] = []
+    by_reason: dict[tuple[int, Reason], list[Refusal]] = defaultdict(list)
+    bare: set[int] = set()  # schemas with a refusal that nothing explains: it implies all others
+    for refusal in sorted(found.values(), key=lambda r: r.place):
+        if refusal.schema in bare:
+            continue
+        candidates = {id(o): o for reason in refusal.reasons for o in by_reason[refusal.schema, reason]}
+        if any(implies(other, refusal) for other in candidates.values()):
+            continue
+        kept.append(refusal)
+        if not refusal.reasons:
+            bare.add(refusal.schema)
+        for reason in refusal.reasons:
+            by_reason[refusal.schema, reason].append(refusal)
+    ordered = {reason: dict(sorted(smallest[reason].items())) for reason in sorted(smallest, key=repr)}
+    return ordered, tuple(kept)
+
+
+def implies(one: Refusal, other: Refusal) -> bool:
+    """Whether whatever explains `one` explains `other`."""
+    return all(
+        reason in other.reasons and other.reasons[reason] & ~window == 0 for reason, window in one.reasons.items()
+    )
+
+
+def as_int(window: np.ndarray) -> int:
+    return int.from_bytes(np.ascontiguousarray(window).astype("<u8").tobytes(), "little")
+
+
+class StartNames:
+    """What the numbers of STARTs mean, in the frame of the query that asks."""
+
+    def __init__(self, found: Collected, vocabulary: Vocabulary) -> None:
+        self.found, self.vocabulary = found, vocabulary
+        self.known: dict[tuple[int, int], Start] = {}
+
+    def reason(self, key: int) -> Reason:
+        query, rest = key >> 40, key & (2**40 - 1)
+        mark = int(START_MARK)
+        if not rest & mark:
+            return query, rest
+        number, frame = divmod(rest ^ mark, len(self.found.encoding.orders))
+        if (number, frame) not in self.known:
+            self.known[number, frame] = self.name(number, self.found.encoding.orders[frame])
+        return query, self.known[number, frame]
+
+    def name(self, number: int, order: tuple[int, ...]) -> Start:
+        """`order[j]` says which object of the sorted tuple is the j-th of the query."""
+        e, row = self.found.encoding, self.found.start_rows[number]
+        if int(row[0]) >= NAMED:
+            state, about = int(row[0]) - NAMED, e.tuples[int(row[1])]
+            label = self.vocabulary.subjects[state] if state < len(self.vocabulary) else state - len(self.vocabulary)
+            return ("start", label, *(e.objects[about[i]] for i in order))
+        where = {place: j for j, place in enumerate(order)}  # of an object of the sorted tuple
+        r, words = len(order), e.feature_words
+        told = []
+        subsets = [tuple(range(r)), *(choice for size in range(r) for choice in combinations(range(r), size))]
+        for j, subset in enumerate(subsets):
+            mask = row[1 + j * words : 1 + (j + 1) * words]
+            for i, (predicate, places) in enumerate(e.features):
+                if int(mask[i // 64]) >> (i % 64) & 1:
+                    told.append((predicate, *(where[subset[place]] for place in places)))
+        return ("told", *sorted(told, key=repr))

@@ -1,0 +1,161 @@
+"""An action's name as a schema with arguments: `stack(b1, b2)`, `(stack b1 b2)`, `stack b1 b2`, `["stack", "b1", "b2"]`
+or, with a separator, `stack_b1_b2`.
+
+A log is understood as a whole: one form for all names. A separator that nobody gave is taken only if it fits the whole
+log (`fits`); otherwise each name is an action without arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trace2strips.errors import TraceError, shorten
+
+Words = tuple[str, ...]  # the schema, then its arguments
+CALL = re.compile(r"\s*([^\s(),]+)\s*\(([^()]*)\)\s*\Z")
+LISP = re.compile(r"\s*\(\s*([^()]+?)\s*\)\s*\Z")
+SEPARATORS = ("_", ":", "/", "|", ".", "-", "__", "--")
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How the names of a log are read."""
+
+    form: str  # call, lisp, json, words, separator or plain
+    separator: str = ""
+
+    def words(self, name: str) -> Words:
+        """The schema and the arguments of one name."""
+        match self.form:
+            case "call":
+                found = CALL.match(name)
+                if found is None:
+                    return (name.strip(),)
+                inside = found[2].strip()
+                return (found[1], *(part.strip() for part in inside.split(","))) if inside else (found[1],)
+            case "lisp":
+                found = LISP.match(name)
+                return tuple(found[1].split()) if found else (name.strip(),)
+            case "json":
+                return tuple(str(part) for part in json.loads(name))
+            case "words":
+                return tuple(name.split())
+            case "separator":
+                return tuple(name.split(self.separator))
+        return (name,)
+
+    def join(self, words: Words) -> str:
+        """The inverse of `words`; plain names take brackets where they need arguments."""
+        match self.form:
+            case "lisp":
+                return f"({' '.join(words)})"
+            case "json":
+                return json.dumps(list(words))
+            case "words":
+                return " ".join(words)
+            case "separator":
+                return self.separator.join(words)
+        return f"{words[0]}({', '.join(words[1:])})" if len(words) > 1 else words[0]
+
+    def __str__(self) -> str:
+        shown = {
+            "call": "name(argument, …)",
+            "lisp": "(name argument …)",
+            "json": 'a JSON list ["name", "argument", …]',
+            "words": "name argument …, by spaces",
+            "separator": f"name{self.separator}argument{self.separator}…, by {self.separator!r}",
+        }
+        return shown.get(self.form, "each name is an action without arguments")
+
+
+PLAIN = Naming("plain")
+
+
+def understand(names: Sequence[str], separator: str | None = None) -> Naming:
+    """The one form that all names of a log have. A given separator must fit; '' says that names have no arguments."""
+    if separator is not None:
+        naming = Naming("separator", separator) if separator else PLAIN
+        refuse_two_arities(names, naming)
+        return naming
+    if names and all(is_json_list(name) for name in names):
+        return checked(names, Naming("json"))
+    if any(CALL.match(name) for name in names) and not any(
+        has_odd_marks(name) for name in names if not CALL.match(name)
+    ):
+        return checked(names, Naming("call"))
+    if names and all(LISP.match(name) for name in names):
+        return checked(names, Naming("lisp"))
+    if any(len(name.split()) > 1 for name in names):
+        naming = Naming("words")
+        return naming if one_arity(names, naming) and all(name.split() for name in names) else PLAIN
+    for mark in SEPARATORS:
+        naming = Naming("separator", mark)
+        if fits(names, naming):
+            return naming
+    return PLAIN
+
+
+def checked(names: Sequence[str], naming: Naming) -> Naming:
+    """Brackets say what is meant: a schema with two numbers of arguments is an error there."""
+    refuse_two_arities(names, naming)
+    return naming
+
+
+def is_json_list(name: str) -> bool:
+    if not name.lstrip().startswith("["):
+        return False
+    try:
+        found = json.loads(name)
+    except ValueError:
+        return False
+    return isinstance(found, list) and bool(found) and all(isinstance(part, str | int) for part in found)
+
+
+def has_odd_marks(name: str) -> bool:
+    return bool(re.search(r"[\s(),]", name.strip()))
+
+
+def one_arity(names: Iterable[str], naming: Naming) -> bool:
+    return two_arities(names, naming) is None
+
+
+def two_arities(names: Iterable[str], naming: Naming) -> tuple[str, str] | None:
+    """Two names of one schema with different numbers of arguments."""
+    first: dict[str, tuple[int, str]] = {}
+    for name in names:
+        schema, *arguments = naming.words(name)
+        count, other = first.setdefault(schema, (len(arguments), name))
+        if count != len(arguments):
+            return other, name
+    return None
+
+
+def refuse_two_arities(names: Sequence[str], naming: Naming) -> None:
+    if (found := two_arities(names, naming)) is not None:
+        one, other = found
+        schema = naming.words(one)[0]
+        raise TraceError(
+            f"the action {shorten(schema)!r} has two numbers of arguments: {shorten(one)!r} and {shorten(other)!r}",
+            hint="give the two different names, or say that names have no arguments: --separator ''",
+        )
+
+
+def fits(names: Sequence[str], naming: Naming) -> bool:
+    """Whether a separator that nobody gave can be meant: no word is empty, each schema has one number of arguments, the
+    words are fewer than the names, and most objects stand in two places, as what is acted on does; a part of a name
+    (`power_on`, `power_off`) does not.
+    """
+    split = [naming.words(name) for name in names]
+    if not all(all(words) for words in split) or not one_arity(names, naming):
+        return False
+    schemas = {words[0] for words in split}
+    places: dict[str, set[tuple[str, int]]] = {}
+    for schema, *arguments in split:
+        for position, word in enumerate(arguments):
+            places.setdefault(word, set()).add((schema, position))
+    if not places or len(schemas) + len(places) >= len(set(names)):
+        return False
+    return 2 * sum(len(found) > 1 for found in places.values()) > len(places)
