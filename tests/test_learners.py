@@ -59,7 +59,7 @@ def wrong(found: Learned, traces: list[Trace]) -> np.ndarray:
 @every_learner
 def test_a_name_is_that_of_its_class(name: str) -> None:
     assert (make(name).name, learned(name).learner) == (name, make(name))
-    with pytest.raises(UserError, match=r"has no setting 'nerve' \(hint: it has .*heads"):
+    with pytest.raises(UserError, match=r"has no setting 'nerve' \(hint: it has "):
         make_learner(name, {"nerve": 1})
 
 
@@ -176,6 +176,9 @@ def test_one_flipped_label_does_no_harm(name: str, place: int) -> None:
         assert wrong(found, log).tolist() == [True, *[False] * (len(log) - 1)]
 
 
+BAD_SETTING = {"windows": (("door.jsonl", "--arity", 9), "atoms about 9 objects")}
+
+
 @every_learner
 def test_check_refuses_before_anything_is_written(name: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text(" | | lit\n")
@@ -187,7 +190,7 @@ def test_check_refuses_before_anything_is_written(name: str, run: Run, tmp_path:
             "empty.txt: a trace does not tell its initial state, as all do that were",
         ),
         (("door.jsonl", "--seed", -1), "the seed -1 is out of range"),
-        (("door.jsonl", "--heads", 0), "0 heads"),
+        BAD_SETTING.get(name, (("door.jsonl", "--heads", 0), "0 heads")),
     ):
         result = run("learn", *words, "--out", "run", "--learner", name)
         assert (result.returncode, result.stdout) == (2, ""), result

@@ -12,12 +12,12 @@ from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.lifted import LiftedWorld
-from trace2strips.learners.windows.projection import Projection, schema_of
+from trace2strips.learners.windows.projection import Projection
 from trace2strips.learners.windows.reference import Attempt, History, VersionSpace
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import needed
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import PLAIN, Naming, understand
+from trace2strips.traces.names import PLAIN, Naming, schema_of, understand
 from trace2strips.traces.trace import Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample

@@ -11,8 +11,9 @@ from itertools import product
 
 import pytest
 
-from trace2strips.learners.windows.projection import Projection, Schema
+from trace2strips.learners.windows.projection import Projection
 from trace2strips.learners.windows.reference import START, Attempt, History, VersionSpace
+from trace2strips.traces.names import Schema
 
 Step = tuple[int, tuple[str, ...]]
 KEYS = 2  # different STARTs

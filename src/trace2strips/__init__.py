@@ -43,10 +43,11 @@ Who learns
 ==========
 
 >>> t2s.learner_names()
-('completion', 'strips', 'strips+completion', 'sb', 'sinusoidal', 'rope')
+('windows', 'completion', 'strips', 'strips+completion', 'sb', 'sinusoidal', 'rope')
 >>> by_labels_alone = t2s.learn(log, "completion")
 >>> with_settings = t2s.learn(log, t2s.StripsCompletion(steps=200), seed=1)
 
+`Windows` finds a lifted model (schemas with arguments, for objects never seen) from few traces without wrong labels;
 `Completion` needs no network, `Strips` is the STRIPS Transformer by gradients alone, `StripsCompletion` both, one after
 the other; `StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and traces with final values.
 
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from trace2strips.learners.learning import learn, load
     from trace2strips.learners.registry import learner_names
     from trace2strips.learners.transformer.learner import Strips, StripsCompletion
+    from trace2strips.learners.windows.learner import Windows
     from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
     from trace2strips.planning.plans import PlanResult
     from trace2strips.traces import Dataset, Trace, read_traces
@@ -109,6 +111,7 @@ __all__ = [
     "StripsProblem",
     "Trace",
     "UserError",
+    "Windows",
     "accuracy",
     "compare",
     "get_domain",
@@ -133,6 +136,7 @@ HOMES = {
     "learners.learning": ("learn", "load"),
     "learners.registry": ("learner_names",),
     "learners.transformer.learner": ("Strips", "StripsCompletion"),
+    "learners.windows.learner": ("Windows",),
     "model.strips": ("StripsAction", "StripsModel", "StripsProblem"),
     "planning.plans": ("PlanResult",),
     "traces": ("Dataset", "Trace", "read_traces"),

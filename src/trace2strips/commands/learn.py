@@ -37,6 +37,10 @@ def learn(
     network_only: Annotated[
         bool, typer.Option("--network-only", help="Of decoders: no model is read out; needs no final values.")
     ] = False,
+    separator: Annotated[
+        str | None, typer.Option(help="Of windows: what stands between a name and its arguments; '': nothing does.")
+    ] = None,
+    arity: Annotated[int | None, typer.Option(help="Of windows: atoms are about at most so many objects.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -45,21 +49,21 @@ def learn(
 
     Writes model.pddl, model.json, metrics.json and weights.
     """
-    from trace2strips.learners.learner import Job, check_names
+    from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import learn as learn_model
     from trace2strips.learners.registry import make_learner
     from trace2strips.learners.runs import RunLog, content_hash, open_run
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate,
-            "network_only": network_only or None}  # fmt: skip
+            "network_only": network_only or None, "separator": separator, "arity": arity}  # fmt: skip
     chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
     Job(seed)  # a seed out of range is refused before anything is written
     dataset = read_traces(traces).with_start()
     testing = None if test is None else read_traces(test).with_start()
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
-        with_file(str(test), lambda: check_names(dataset.vocabulary, testing.vocabulary))
+        with_file(str(test), lambda: chosen.check_names(dataset.vocabulary, testing.vocabulary))
     open_run(out, chosen.run_settings(seed, content_hash(dataset)), force)
     log = RunLog(out)
     try:

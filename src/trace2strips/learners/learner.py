@@ -80,9 +80,9 @@ class Learner(ABC):
         """How many steps of training are wanted where there are so many actions."""
         return 0
 
-    def check_test(self, dataset: Dataset, test: Dataset) -> None:
-        """Refuse test traces with names that the training traces do not have, before the work and not after it."""
-        check_names(dataset.vocabulary, test.vocabulary)
+    def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
+        """Refuse test traces with names that nothing was learned of."""
+        check_names(known, used)
 
     def read_lifted(self, record: Mapping[str, Any]) -> Lifted | None:
         """The lifted world that a run folder keeps, for learners that make one."""
@@ -96,9 +96,6 @@ class Learner(ABC):
 @runtime_checkable  # the type checker of the tests asks
 class Lifted(Protocol):
     """A lifted world: schemas and predicates for any objects."""
-
-    def check_names(self, vocabulary: Vocabulary) -> None:
-        """Refuse actions that it does not know; objects may be new."""
 
     def world(self, vocabulary: Vocabulary) -> WorldModel:
         """The ground world over the objects of a vocabulary."""
@@ -326,10 +323,7 @@ class Learned:
         """Initial atoms that training never saw are no error: nothing is known of them, and they change nothing."""
         if not len(dataset):
             raise TraceError("there is no trace to test on", hint="at least one")
-        if self.lifted is not None:
-            self.lifted.check_names(dataset.vocabulary)
-        else:
-            check_names(self.vocabulary, dataset.vocabulary)
+        self.learner.check_names(self.vocabulary, dataset.vocabulary)
 
     def __str__(self) -> str:
         """Who learned what how well, and the model."""
@@ -350,18 +344,21 @@ class Learned:
 
 def check_names(known: Vocabulary, used: Vocabulary) -> None:
     """Refuse a name of actions, initial states or final atoms that is not known."""
+    check_starts(known, used)
+    for kind, names in ((Kind.ACTION, used.actions), (Kind.TEST_ATOM, used.test_atoms)):
+        for name in names:
+            known.number(kind, name)
+
+
+def check_starts(known: Vocabulary, used: Vocabulary) -> None:
+    """Refuse an initial state that is not known."""
     if START in used.init_states and START not in known.init_states:
         raise TraceError(
             "a trace does not tell its initial state, as all do that were learned from",
             hint="tell its initial atoms" if known.has_init_false else "name its initial state",
         )
-    for kind, names in (
-        (Kind.ACTION, used.actions),
-        (Kind.INIT_STATE, used.init_states),
-        (Kind.TEST_ATOM, used.test_atoms),
-    ):
-        for name in names:
-            known.number(kind, name)
+    for name in used.init_states:
+        known.number(Kind.INIT_STATE, name)
 
 
 def refuse_unknown(value: str, known: tuple[str, ...], what: str) -> None:

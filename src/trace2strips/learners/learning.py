@@ -31,7 +31,7 @@ def learn(
     learner.check(dataset)
     testing = None if test is None else as_dataset(test)
     if testing is not None:
-        learner.check_test(dataset, testing)
+        learner.check_names(dataset.vocabulary, testing.vocabulary)  # told before the work, not after it
     learned = learner.learn(dataset, Job(seed, folder, watch))
     return learned if testing is None else learned.tested_on(testing)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from trace2strips.errors import TraceError, shorten
 
 Words = tuple[str, ...]  # the schema, then its arguments
+Schema = tuple[str, tuple[int, ...]]  # a name, and which of its arguments are the same object
 CALL = re.compile(r"\s*([^\s(),]+)\s*\(([^()]*)\)\s*\Z")
 LISP = re.compile(r"\s*\(\s*([^()]+?)\s*\)\s*\Z")
 SEPARATORS = ("_", ":", "/", "|", ".", "-", "__", "--")
@@ -47,6 +48,11 @@ class Naming:
                 return tuple(name.split(self.separator))
         return (name,)
 
+    def schema(self, name: str) -> tuple[Schema, tuple[str, ...]]:
+        """`move a a b` → (move, (0, 0, 1)) with the different objects (a, b)."""
+        word, *arguments = self.words(name)
+        return schema_of(word, tuple(arguments))
+
     def join(self, words: Words) -> str:
         """The inverse of `words`; plain names take brackets where they need arguments."""
         match self.form:
@@ -72,6 +78,12 @@ class Naming:
 
 
 PLAIN = Naming("plain")
+
+
+def schema_of(name: str, arguments: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:
+    """(move, a, a, b) → (move, (0, 0, 1)) with the different objects (a, b)."""
+    objects = tuple(dict.fromkeys(arguments))
+    return (name, tuple(objects.index(word) for word in arguments)), objects
 
 
 def understand(names: Sequence[str], separator: str | None = None) -> Naming:

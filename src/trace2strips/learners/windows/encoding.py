@@ -14,10 +14,10 @@ from itertools import combinations, permutations
 import numpy as np
 from jaxtyping import Int32, Int64, UInt64
 
-from trace2strips.learners.windows.projection import Projection, Schema, arity_of, schema_of
+from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import Naming
+from trace2strips.traces.names import Naming, Schema, schema_of
 
 Feature = tuple[str, tuple[int, ...]]  # a told atom: its predicate, and which object of the tuple each argument is
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.errors import UserError
-from trace2strips.learners.learner import Job, Learned, Learner, Predictor, basic_figures, one_sided
+from trace2strips.errors import TraceError, UserError, suggest
+from trace2strips.learners.learner import Job, Learned, Learner, Predictor, basic_figures, check_starts, one_sided
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
@@ -20,6 +20,7 @@ from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
+from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.names import Naming, understand
@@ -57,6 +58,8 @@ class Windows(Learner):
         warnings = one_sided(dataset)
         if summary.inexplicable:
             warnings.append(f"{len(summary.inexplicable)} refusals that no STRIPS model can explain")
+        elif errors:
+            warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(
             basic_figures(dataset, errors, time.perf_counter() - clock), warnings=tuple(warnings)
         ).with_model(world)
@@ -73,8 +76,18 @@ class Windows(Learner):
                 return summary
             arity += 1
 
-    def check_test(self, dataset: Dataset, test: Dataset) -> None:
-        """Other objects and starts than those of training are welcome."""
+    def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
+        """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""
+        check_starts(known, used)
+        naming = understand(known.actions, self.separator)
+        for mine, theirs, what in (
+            (known.actions, used.actions, "action"),
+            (known.test_atoms, used.test_atoms, "atom"),
+        ):
+            schemas = {schema for schema, _ in map(naming.schema, mine)}
+            for name in theirs:
+                if naming.schema(name)[0] not in schemas:
+                    raise TraceError(f"unknown {what} {name!r}", hint=suggest(name, mine, f"{what}s"))
 
     def read_lifted(self, record: Mapping[str, Any]) -> LiftedWorld:
         return LiftedWorld.from_json(record)

@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trace2strips.errors import TraceError, suggest
 from trace2strips.learners.windows.predicates import FALSE, TRUE, Predicate, bits_of
-from trace2strips.learners.windows.projection import Projection, schema_of
+from trace2strips.learners.windows.projection import Projection
 from trace2strips.model.lifted import OBJECT, LiftedDomain, Literal, Schema
 from trace2strips.model.strips import StripsAction, StripsModel
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import encode_name, format_domain
-from trace2strips.traces.names import Naming
+from trace2strips.traces.names import Naming, schema_of
 
 Place = tuple[int, tuple[int, ...]]  # a predicate's number, and which arguments of the action it is over
 
@@ -53,16 +52,6 @@ class LiftedWorld:
     predicates: tuple[LiftedPredicate, ...]
     actions: tuple[LiftedAction, ...]
     tests: tuple[LiftedAction, ...]
-
-    def check_names(self, vocabulary: Vocabulary) -> None:
-        """Objects may be new, schemas may not."""
-        known = {(action.name, action.pattern): action for action in self.actions}
-        for name in vocabulary.actions:
-            word, *arguments = self.naming.words(name)
-            schema, _ = schema_of(word, tuple(arguments))
-            if schema not in known:
-                hint = suggest(word, sorted({action.name for action in self.actions}), "actions")
-                raise TraceError(f"unknown action {name!r}", hint=hint)
 
     def atom(self, number: int, objects: Sequence[str]) -> str:
         return self.naming.join((self.predicates[number].name, *objects))

@@ -29,6 +29,7 @@ from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.learners.windows.summary import Start, Summary
 
 Asking = tuple[int, tuple[int, ...]]  # a schema's number, and the arguments in the predicate's order
+SEEDS = 12  # open refusals from which predicates are built in one round
 FALSE, TRUE = "false", "true"  # how a predicate may start besides as a told atom
 Literal = tuple[Any, ...]  # a told atom over the predicate's own objects: (name, positions…)
 
@@ -279,12 +280,13 @@ class Search:
         while left.any():
             best: tuple[float, Judged] | None = None
             for predicate, explained in self.candidates(left):
-                score = (
-                    int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * (predicate.start not in (FALSE, TRUE))
-                )
+                told = predicate.start not in (FALSE, TRUE)
+                score = int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * told
                 if best is None or score > best[0]:
                     best = score, (predicate, explained)
-            assert best is not None
+            if best is None:  # a start that is no told atom: not said yet by a predicate (docs/learning.md)
+                left[self.fewest_reasons(left)] = False
+                continue
             chosen.append(best[1])
             left &= ~best[1][1]
         return self.finish(chosen)
@@ -293,10 +295,8 @@ class Search:
         self, left: Bool[np.ndarray, " refusals"]
     ) -> Iterator[tuple[Predicate, Bool[np.ndarray, " refusals"]]]:
         """From the refusals with fewest reasons: a predicate that each of these reasons may be of."""
-        open_numbers = np.flatnonzero(left).tolist()
-        fewest = sorted(open_numbers, key=lambda n: (len(self.summary.refusals[n].reasons), n))[:12]
         tried: set[tuple[tuple[int, ...], int, int, int]] = set()
-        for number in fewest:
+        for number in self.fewest_reasons(left):
             for frame in self.frames.values():
                 mine = np.flatnonzero(frame.reason_refusal == number)
                 for i in mine.tolist():
@@ -310,6 +310,11 @@ class Search:
                         continue
                     tried.add(seed)
                     yield from self.build(frame, i, left)
+
+    def fewest_reasons(self, left: Bool[np.ndarray, " refusals"]) -> list[int]:
+        """The open refusals that say most: at most so many, those with fewest live reasons."""
+        refusals = self.summary.refusals
+        return sorted(np.flatnonzero(left).tolist(), key=lambda n: (len(refusals[n].reasons), n))[:SEEDS]
 
     def build(self, frame: Frame, reason: int, left: Bool[np.ndarray, " refusals"]) -> Iterator[Judged]:
         """Predicates for one reason: deleted by it, nothing in its window adds, true at every success."""

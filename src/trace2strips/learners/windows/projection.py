@@ -15,15 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
 
-Schema = tuple[str, tuple[int, ...]]  # a name, and which of its arguments are the same object
+from trace2strips.traces.names import Schema
+
 Token = tuple[int, tuple[int, ...]]  # a schema's number, and the positions of the objects of u
 Query = tuple[int, tuple[int, ...]]  # a schema's number, and the positions looked at, ascending
-
-
-def schema_of(name: str, arguments: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:
-    """(move, a, a, b) → (move, (0, 0, 1)) with the different objects (a, b)."""
-    objects = tuple(dict.fromkeys(arguments))
-    return (name, tuple(objects.index(word) for word in arguments)), objects
 
 
 def arity_of(schema: Schema) -> int:

@@ -16,9 +16,9 @@ from jaxtyping import UInt64
 
 from trace2strips.compilation import compiled
 from trace2strips.learners.windows.lifted import LiftedAction, LiftedWorld
-from trace2strips.learners.windows.projection import schema_of
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
+from trace2strips.traces.names import schema_of
 
 CHANCE = 0.01  # of dropping any precondition that the hidden world has
 MOST = 64  # preconditions of one action that are looked at
