@@ -518,7 +518,7 @@ def test_text_has_contrast(browser: Browser, address: str, scheme: Any) -> None:
     assert len(pairs) >= 6
     assert [pair for pair in pairs if contrast(*pair) < 4.5] == []
     lines = page.evaluate(
-        "['strips-completion', 'completion', 'strips', 'sb', 'sinusoidal', 'rope', 'paper'].map(name => getComputedStyle(document.body).getPropertyValue('--' + name))"
+        "['strips-completion', 'completion', 'windows', 'strips', 'sb', 'sinusoidal', 'rope', 'paper'].map(name => getComputedStyle(document.body).getPropertyValue('--' + name))"
     )
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     hexed = [f"rgb({int(c[1:3], 16)}, {int(c[3:5], 16)}, {int(c[5:7], 16)})" for c in map(str.strip, lines)]
