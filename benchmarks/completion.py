@@ -93,7 +93,7 @@ def sample_world(world: World, seed: int, quick: bool) -> tuple[Dataset, Dataset
     domain = get_domain(name)
     train = sample(domain, SampleSettings(traces // (10 if quick else 1), length, "train", init, suffix, seed))
     test = sample(domain, SampleSettings(2_000, 2 * length, "test", init, suffix, seed), like=train)
-    return (flip(train, noise, seed) if noise else train).with_start(), test.with_start()
+    return (flip(train, noise, seed) if noise else train), test
 
 
 def measure(settings: CompletionSettings, data: list[tuple[Dataset, Dataset]]) -> dict[str, Any]:

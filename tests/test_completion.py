@@ -193,12 +193,11 @@ def test_traces_with_and_without_named_states_mix() -> None:
 
 
 def test_equal_spare_heads_are_merged() -> None:
-    vocabulary = Vocabulary(("make", "use"))
-    dataset = Dataset.of([Trace(("use", "make", "use", "use"), (True, True, True, False))] * 3, vocabulary)
-    layout = Layout(vocabulary, np.full(3, SHARED))
-    query = np.array([[0, 0, 0], [1, 1, 0]], dtype=np.float32)
-    key = np.ones((2, 3), dtype=np.float32)
-    value = np.array([[0, 0, 0], [1, 1, 1]], dtype=np.float32)
+    dataset = Dataset.of([Trace(("use", "make", "use", "use"), (True, True, True, False))] * 3)
+    layout = Layout(dataset.vocabulary, np.full(3, SHARED))  # rows: make, use, the start, which makes all true
+    query = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 0]], dtype=np.float32)
+    key = np.ones((3, 3), dtype=np.float32)
+    value = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]], dtype=np.float32)
     world = extract(Theta(query, key, value), layout, Completion(dataset, layout), dataset)
     assert len(world.model.atoms) == 1
     (atom,) = world.model.atoms
@@ -209,7 +208,7 @@ def test_equal_spare_heads_are_merged() -> None:
 
 def complete(traces: Dataset | list[Trace], **changed: Any) -> tuple[WorldModel, Dataset]:
     """The world that completion alone learns, under the defaults but for what is changed."""
-    dataset = (traces if isinstance(traces, Dataset) else Dataset.of(traces)).with_start()
+    dataset = traces if isinstance(traces, Dataset) else Dataset.of(traces)
     layout = Rows(dataset.vocabulary)
     return world_model(Completion(dataset, layout, CompletionSettings(**changed)).run(), layout), dataset
 

@@ -632,7 +632,7 @@ def test_other_vocabularies_are_translated() -> None:
     assert same.names(1) == ["init-false"]
     assert dataset.in_words_of(dataset.vocabulary) is dataset
     with pytest.raises(TraceError, match="unknown action 'fly'"):
-        Dataset.of([Trace(("fly",), (True,))]).in_words_of(dataset.vocabulary)
+        Dataset.of([Trace(("fly",), (True,), frozenset())]).in_words_of(dataset.vocabulary)
 
 
 def test_errors_of_the_user() -> None:

@@ -20,12 +20,12 @@ from trace2strips.errors import FileError, TraceError
 from trace2strips.model.strips import StripsAction, StripsModel
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset, Trace, compare_with, describe, find_contradictions, read_traces, write_traces
-from trace2strips.traces.checking import hash_histories, list_histories
+from trace2strips.traces.checking import hash_histories, list_histories, unknown_starts
 from trace2strips.traces.jsonl import SCHEMA, parse_json
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
-NAME = ANY_NAME | st.sampled_from([" a", "a\r", "\ufeffa", "a%0D", "%41", "\0", "\x1b[1m", "a\u2028"])
+NAME = ANY_NAME | st.sampled_from([" a", "a\r", "\ufeffa", "a%0D", "%41", "\0", "\x1b[1m", "a\u2028", "start"])
 
 
 @st.composite
@@ -416,3 +416,17 @@ def test_comparison_with_a_model() -> None:
     assert (found.count, found.trace, found.position, found.action, found.says_worked) == (1, 0, 3, "use", True)
     with pytest.raises(TraceError, match="unknown action 'us'"):
         compare_with(Dataset.of([Trace(("us",), (True,))]), model)
+
+
+def test_without_a_start_every_atom_is_true_for_a_model() -> None:
+    """A state that is named, be it `start`, and of which nobody says what holds in it is not compared."""
+    model = StripsModel(("p",), (StripsAction("use", frozenset("p"), delete=frozenset("p")),))
+    good, bad, named = (
+        Trace(("use", "use"), (True, ok), state=s) for ok, s in ((False, None), (True, None), (True, "start"))
+    )
+    assert compare_with(Dataset.of([good, named]), model) is None
+    assert unknown_starts(Dataset.of([good, named])).tolist() == [False, True]
+    assert describe(Dataset.of([good, named])).with_state == 1
+    found = compare_with(Dataset.of([good, named, bad]), model)
+    assert found is not None
+    assert (found.count, found.trace, found.position) == (1, 2, 1)

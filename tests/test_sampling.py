@@ -376,12 +376,3 @@ def test_vocabulary_order_and_extension() -> None:
     assert lists["init-clear_b1"] == (none, one, none)
     assert lists["init-s0"] == (none, one, every - one)
     assert lists["test-clear_b1"] == (one, none, none)
-
-
-def test_traces_without_an_initial_state_get_one() -> None:
-    mixed = [Trace(("a",), (False,), final={"p": True}), Trace(("a", "b"), (True, True), frozenset("p")), Trace((), ())]
-    dataset = Dataset.of(mixed)
-    started = dataset.with_start()
-    assert [trace.state for trace in started] == ["start", None, "start"]
-    assert [(t.actions, t.ok, t.init, t.final) for t in started] == [(t.actions, t.ok, t.init, t.final) for t in mixed]
-    assert started.with_start() is started

@@ -19,7 +19,7 @@ from trace2strips.worlds.sampling import SampleSettings, sample
 
 
 def completion_of(domain: str, init: str, traces: int) -> Completion:
-    dataset = sample(get_domain(domain), SampleSettings(traces, 40, "train", init, "none", 1)).with_start()
+    dataset = sample(get_domain(domain), SampleSettings(traces, 40, "train", init, "none", 1))
     return Completion(dataset, Rows(dataset.vocabulary))
 
 
@@ -129,7 +129,7 @@ def test_parts_become_one_atom_only_if_nothing_is_lost() -> None:
     steps = [("take-a", True), ("take-b", True), ("give-a", True), ("go", False), ("give-b", True), ("go", True)]
     other = [("take-b", True), ("take-a", True), ("give-b", True), ("go", False), ("give-a", True), ("go", True)]
     traces = [Trace(tuple(n for n, _ in t), tuple(w for _, w in t)) for t in (steps, other)]
-    dataset = Dataset.of(traces).with_start()
+    dataset = Dataset.of(traces)
     layout = Layout(dataset.vocabulary, np.full(1, SHARED))
     search = search_in(Completion(dataset, layout))
     row = {name: i for i, name in enumerate(dataset.vocabulary.actions)}
@@ -161,7 +161,7 @@ def test_one_trace_without_a_start_does_not_hide_the_atoms_of_the_others() -> No
     dataset = sample(get_domain("blocksworld:3"), SampleSettings(300, 40, "train", "atoms", "none", 1))
     left = []
     for extra in ([], [Trace((), ())]):
-        traces = Dataset.of([*dataset, *extra]).with_start()
+        traces = Dataset.of([*dataset, *extra])
         completion = Completion(traces, Rows(traces.vocabulary))
         told = Heads(
             np.zeros((completion.layout.rows, completion.aligned), dtype=np.uint8), np.arange(completion.aligned)
@@ -181,7 +181,7 @@ def test_no_success_is_sold_for_many_refusals() -> None:
         for text, count in rows
         for _ in range(count)
     ]
-    dataset = Dataset.of(traces).with_start()
+    dataset = Dataset.of(traces)
     completion = Completion(dataset, Rows(dataset.vocabulary))
     names = dataset.vocabulary.actions
     effect = untouched(completion.layout)

@@ -40,12 +40,13 @@ def cases(draw: st.DrawFn) -> tuple[Layout, Theta, Dataset]:
     states = ("s0", "s1") if kind == "states" else ()
     vocabulary = Vocabulary(tuple(actions), tuple(atoms), states, tuple(atoms), has_init_false=True)
     owner = np.array(draw(st.lists(st.sampled_from([SHARED, 0, 1, 2]), max_size=3)), dtype=np.int64)
-    layout = Layout(vocabulary, owner)
+    dataset = Dataset.of(traces, vocabulary)
+    layout = Layout(dataset.vocabulary, owner)
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     shape = (layout.rows, layout.heads)
     query, key, value = (rng.uniform(0.02, 0.98, shape).astype(np.float32) for _ in range(3))
     key[layout.actions :] = 1
-    return layout, Theta((query * layout.askable).astype(np.float32), key, value), Dataset.of(traces, vocabulary)
+    return layout, Theta((query * layout.askable).astype(np.float32), key, value), dataset
 
 
 def reference_loss(form: str, layout: Layout, theta: Theta, dataset: Dataset) -> float:
@@ -230,9 +231,10 @@ def test_the_sum_of_the_chunks_does_not_depend_on_the_cores() -> None:
 
 def test_accuracy_counts_whole_traces_and_masks_by_its_own_word() -> None:
     model = StripsModel(("p",), (StripsAction("use", frozenset("p"), delete=frozenset("p")), StripsAction("free")))
-    vocabulary = Vocabulary(("use", "free"))
+    vocabulary = Vocabulary(("use", "free"), init_states=("start",))
     right = Trace(("use", "use", "free"), (True, False, True))
     wrong = Trace(("use", "free", "use", "free"), (True, True, True, True))
     dataset = Dataset.of([right, wrong, right, right], vocabulary)
-    assert wrong_traces(model, dataset).tolist() == [False, True, False, False]
-    assert trace_accuracy(model, dataset) == 0.75
+    over_tokens = vocabulary.extend(model, {"start": frozenset("p")})
+    assert wrong_traces(over_tokens, dataset).tolist() == [False, True, False, False]
+    assert trace_accuracy(over_tokens, dataset) == 0.75

@@ -70,7 +70,7 @@ def labels_of(predictor: ModelPredictor) -> LabellingPredictor:
 def worlds(draw: st.DrawFn) -> tuple[ModelPredictor, ModelPredictor, Pool, np.ndarray]:
     """Two models over the same actions, a pool of histories, and pairs of them, equal ones too."""
     names = tuple(f"a{i}" for i in range(draw(st.integers(1, 3))))
-    vocabulary = Vocabulary(names)
+    vocabulary = Vocabulary(names, init_states=("start",))
     predictors = []
     for _ in range(2):
         atoms = tuple(f"p{i}" for i in range(draw(st.sampled_from([0, 2, 3, 70]))))
@@ -79,7 +79,8 @@ def worlds(draw: st.DrawFn) -> tuple[ModelPredictor, ModelPredictor, Pool, np.nd
         for name in names:
             add = draw(some)
             actions.append(StripsAction(name, draw(some), add, draw(some) - add))
-        predictors.append(ModelPredictor(StripsModel(atoms, tuple(actions)), vocabulary))
+        start = {"start": frozenset(atoms) - draw(some)}
+        predictors.append(ModelPredictor(vocabulary.extend(StripsModel(atoms, tuple(actions)), start), vocabulary))
     walks = draw(st.lists(st.lists(st.sampled_from(names), max_size=5), min_size=1, max_size=4))
     dataset = Dataset.of([Trace(tuple(walk), (True,) * len(walk)) for walk in walks], vocabulary)
     pool = Pool.of(dataset, predictors[0], 1_000, np.random.default_rng(0))
@@ -148,7 +149,8 @@ def test_applicable_actions_by_definition(
     rows = predictor.applicable(*histories)
     for number, row in enumerate(rows):
         state = final_state(predictor.model, names_of(predictor, pool, number))
-        assert row.tolist() == [action.applicable(state) for action in predictor.model.actions]
+        actions = map(predictor.model.action, predictor.vocabulary.actions)
+        assert row.tolist() == [action.applicable(state) for action in actions]
     np.testing.assert_array_equal(rows, replace(labels_of(predictor), batch=batch).applicable(*histories))
 
 

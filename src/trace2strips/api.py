@@ -21,7 +21,7 @@ from trace2strips.traces import Dataset, unknown_starts
 from trace2strips.traces import write_traces as write_dataset
 from trace2strips.traces.accuracy import differing_traces
 from trace2strips.traces.checking import predict
-from trace2strips.traces.reading import Traces, as_dataset, as_told
+from trace2strips.traces.reading import Traces, as_dataset
 from trace2strips.worlds import Domain, get_domain
 from trace2strips.worlds.sampling import SampleSettings
 from trace2strips.worlds.sampling import sample as sample_traces
@@ -32,7 +32,7 @@ HINT = "what learn returned, a StripsModel, the path of a run folder or of a PDD
 
 def write_traces(traces: Traces, path: str | PathLike[str], force: bool = False) -> None:
     """Write traces, given as `learn` takes them, as the ending says: .t2s, .jsonl, .csv, .txt; .gz may follow."""
-    write_dataset(as_told(traces), Path(path), force)
+    write_dataset(as_dataset(traces), Path(path), force)
 
 
 def read_pddl(path: str | PathLike[str]) -> StripsModel:
@@ -57,7 +57,7 @@ def accuracy(model: Model, traces: Traces) -> float:
         return model.accuracy(dataset)
     if not len(dataset):
         raise TraceError("there is no trace to test on", hint="at least one")
-    if unknown := int(unknown_starts(dataset).sum()):
+    if unknown := int((unknown_starts(dataset) | dataset.untold).sum()):
         raise TraceError(f"{unknown:,} traces do not say what is true at their start", hint="tell their initial atoms")
     return 1 - float(differing_traces(dataset, predict(dataset, as_source(model).model)).mean())
 

@@ -84,6 +84,7 @@ def find_source(
     """What runs, and on what: a program, or a model with the setup actions that the trace of a file has."""
     from trace2strips.brasp import SIMPLE, SIMPLE_TRACES, Program
     from trace2strips.traces import Dataset, read_traces
+    from trace2strips.traces.dataset import vocabulary_of
 
     source, learned = find_model(name)
     if file is None:
@@ -93,19 +94,19 @@ def find_source(
     if number > len(dataset):
         raise TraceError(f"there is no trace {number}", file=file, hint=f"it has {len(dataset):,}")
     if isinstance(source, Program):
-        return source, [dataset.names(number - 1)]
+        return source, [dataset.told_names(number - 1)]
 
     def with_setup() -> tuple[StripsModel, list[list[str]]]:
         chosen = dataset[number - 1]
         lines = dataset.lines[number - 1 : number]
         names = tuple(source.action_index) if learned is None else learned.vocabulary.actions
-        one = Dataset.of([chosen], replace(Dataset.of([chosen]).vocabulary, actions=names), lines)
+        words = replace(vocabulary_of([chosen]), actions=names)
+        one = Dataset.of([chosen], words, lines)
         if learned is not None:
-            one = one.with_start()
             return learned.over_tokens(one), [one.names(0)]
         if chosen.state is not None and chosen.state not in dataset.states:
             raise TraceError(f"it does not say what holds in state {chosen.state!r}", hint="only a .t2s file does")
-        return one.vocabulary.extend(source, dataset.states), [one.names(0)]
+        return words.extend(source, dataset.states), [one.told_names(0)]
 
     return with_file(file, with_setup)
 

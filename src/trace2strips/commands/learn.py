@@ -59,8 +59,8 @@ def learn(
             "network_only": network_only or None, "separator": separator, "arity": arity}  # fmt: skip
     chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
     Job(seed)  # a seed out of range is refused before anything is written
-    dataset = read_traces(traces).with_start()
-    testing = None if test is None else read_traces(test).with_start()
+    dataset = read_traces(traces)
+    testing = None if test is None else read_traces(test)
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
         with_file(str(test), lambda: chosen.check_names(dataset.vocabulary, testing.vocabulary))

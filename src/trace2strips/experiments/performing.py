@@ -141,7 +141,6 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
     """Learn in the folder, which keeps log and checkpoints. A model that the same code has learned there from these
     very traces is taken; what else is there is done anew.
     """
-    train = train.with_start()
     learner = run.make_learner()
     wanted = learner.run_settings(run.seed, content_hash(train)) | {"code": learner_code(run.learner)}
     begun = read_settings(folder)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.bits import random_below, unpack
+from trace2strips.bits import hash_words, random_below, unpack
 from trace2strips.compilation import compiled
 from trace2strips.judging.joint import JointModel, Starts
 from trace2strips.model.strips import State, StripsModel
@@ -145,14 +145,8 @@ def new_table(capacity: int) -> np.ndarray:
 @compiled()
 def find_place(states, table, row):  # type: ignore[no-untyped-def]
     """The place of a pair in the table: where it is, or where it would go."""
-    value = np.uint64(0)
-    for w in range(row.shape[0]):
-        value = (value ^ row[w]) + np.uint64(0x9E3779B97F4A7C15)
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        value = value ^ (value >> np.uint64(31))
     mask = np.uint64(table.shape[0] - 1)
-    place = np.int64(value & mask)
+    place = np.int64(hash_words(row) & mask)
     while table[place] >= 0:
         known = states[table[place]]
         same = True

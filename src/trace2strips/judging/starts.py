@@ -27,7 +27,7 @@ from trace2strips.model.strips import Atom, State, StripsAction, StripsModel, st
 from trace2strips.model.vocabulary import Kind
 from trace2strips.pddl import encode_name, parse_model_problem, parse_problem
 from trace2strips.traces import Dataset
-from trace2strips.traces.reading import Traces, as_told
+from trace2strips.traces.reading import Traces, as_dataset
 from trace2strips.worlds import Domain
 
 MOST_STARTS = 10_000_000
@@ -62,7 +62,7 @@ def choose_starts(
     if problem is not None:
         return problem_starts(a, b, problem, state), None
     if traces is not None:
-        dataset = as_told(traces)
+        dataset = as_dataset(traces)
         file = Path(traces) if isinstance(traces, str | PathLike) else None
         given = trace_starts(a, b, dataset) if file is None else with_file(file, lambda: trace_starts(a, b, dataset))
         return (given if state is None else given.only(state)), None
@@ -144,7 +144,6 @@ def read_initial_atoms(a: Source, b: Source, path: Path) -> State:
 
 def trace_starts(a: Source, b: Source, traces: Dataset) -> Starts:
     """All the initial states of traces, each once."""
-    traces = traces.with_start()
     words, origin = traces.vocabulary, "the initial states of the traces"
     told, named = initial_states(traces)
     for side in (a, b):

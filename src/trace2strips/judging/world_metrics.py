@@ -98,7 +98,6 @@ def measure_world(
     The dataset's labels are not looked at. Its vocabulary must be the predictor's.
     """
     settings = settings or WorldSettings()
-    dataset = dataset.with_start()
     world = ModelPredictor(over_tokens(hidden, dataset), dataset.vocabulary)
     if predictor.vocabulary != dataset.vocabulary:
         raise TraceError(

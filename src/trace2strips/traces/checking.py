@@ -52,7 +52,7 @@ def describe(dataset: Dataset) -> Statistics:
         mean_length=float(lengths.mean()) if len(lengths) else 0.0,
         longest=int(lengths.max(initial=0)),
         with_init=int((count_per_trace(dataset, kinds == Kind.INIT_FALSE) > 0).sum()),
-        with_state=int((count_per_trace(dataset, kinds == Kind.INIT_STATE) > 0).sum()),
+        with_state=int(((count_per_trace(dataset, kinds == Kind.INIT_STATE) > 0) & ~dataset.untold).sum()),
         with_final=int((count_per_trace(dataset, kinds == Kind.TEST_ATOM) > 0).sum()),
         never_worked=named(worked),
         never_refused=named(refused),
@@ -69,7 +69,7 @@ class Contradiction:
     """One action in one history (the same initial state, the same actions that worked) that worked and was refused."""
 
     action: str
-    worked: tuple[int, int]  # (trace, position among its tokens)
+    worked: tuple[int, int]  # (trace, position among the tokens that were told)
     refused: tuple[int, int]
 
 
@@ -94,8 +94,9 @@ def find_contradictions(dataset: Dataset) -> list[Contradiction]:
 
 
 def locate(dataset: Dataset, position: int) -> tuple[int, int]:
+    """The trace, and the position among the tokens of it that were told."""
     trace = int(np.searchsorted(dataset.offsets, position, side="right")) - 1
-    return trace, position - int(dataset.offsets[trace])
+    return trace, position - int(dataset.offsets[trace]) - int(dataset.untold[trace])
 
 
 def list_histories(dataset: Dataset) -> list[tuple[int, ...]]:
@@ -130,7 +131,7 @@ def unknown_starts(dataset: Dataset) -> Bool[np.ndarray, " traces"]:
     unknown[first : first + len(vocabulary.init_states)] = [
         name not in dataset.states for name in vocabulary.init_states
     ]
-    return count_per_trace(dataset, unknown[dataset.tokens]) > 0
+    return (count_per_trace(dataset, unknown[dataset.tokens]) > 0) & ~dataset.untold
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ class Disagreement:
 
 
 def predict(dataset: Dataset, model: StripsModel) -> Bool[np.ndarray, " positions"]:
-    """Which positions a known model refuses; nothing is said of traces with `unknown_starts`."""
+    """Which positions a known model refuses. Where no start is told every atom is true, as for f_M; nothing is said of
+    traces with `unknown_starts`."""
     vocabulary = dataset.vocabulary
     for noun, names, known in (
         ("action", vocabulary.actions, model.action_index),
@@ -154,7 +156,7 @@ def predict(dataset: Dataset, model: StripsModel) -> Bool[np.ndarray, " position
         for name in names:
             if name not in known:
                 raise TraceError(f"unknown {noun} {name!r}", hint=suggest(name, known, f"{noun}s"))
-    states = {name: dataset.states.get(name, frozenset()) for name in vocabulary.init_states}
+    states = {name: dataset.states.get(name, frozenset(model.atoms)) for name in vocabulary.init_states}
     return label_tokens(vocabulary.extend(model, states).bits, dataset.tokens, dataset.offsets)
 
 

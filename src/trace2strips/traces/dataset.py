@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int64, UInt
 
-from trace2strips.errors import TraceError
+from trace2strips.errors import TraceError, with_file
 from trace2strips.model.goals import START
 from trace2strips.model.strips import Atom, State
 from trace2strips.model.vocabulary import Kind, Vocabulary
@@ -20,7 +20,11 @@ from trace2strips.traces.trace import Trace
 
 @dataclass(frozen=True)
 class Dataset:
-    """Trace t is tokens[offsets[t]:offsets[t+1]]; inapplicable[i] is the label z of position i."""
+    """Trace t is tokens[offsets[t]:offsets[t+1]]; inapplicable[i] is the label z of position i.
+
+    Every trace begins with setup actions: one that tells nothing of its initial state begins in the state `start`.
+    Without it an atom could not be false at the start: what no action has touched counts as true.
+    """
 
     vocabulary: Vocabulary
     tokens: UInt[np.ndarray, " positions"]
@@ -29,6 +33,19 @@ class Dataset:
     settings: Mapping[str, Any] = field(default_factory=dict)
     states: Mapping[str, State] = field(default_factory=dict)  # what the init-s actions stand for, where known
     lines: Sequence[int] = ()  # of a text file: where each trace stands; not kept in a dataset file
+    untold: Bool[np.ndarray, " traces"] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """The traces that tell nothing of their initial state: only here they begin in `start`, not for those who read
+    them one by one or in a file. Empty where nobody has looked yet."""
+
+    def __post_init__(self) -> None:
+        begins = self.offsets[:-1]
+        silent = np.ones(len(self), dtype=bool)
+        some = self.offsets[1:] > begins
+        silent[some] = self.vocabulary.kinds[self.tokens[begins[some]]] > Kind.INIT_STATE
+        changed: dict[str, Any] = with_start(vars(self), silent) if silent.any() else {}
+        changed["untold"] = silent | self.untold if len(self.untold) else silent
+        for name, value in changed.items():
+            object.__setattr__(self, name, value)  # the one place where a dataset changes: while it is made
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -51,7 +68,7 @@ class Dataset:
                 case Kind.INIT_ATOM:
                     init = (init or set()) | {words[token]}
                 case Kind.INIT_STATE:
-                    state = words[token]
+                    state = None if self.untold[index] else words[token]
                 case Kind.ACTION:
                     actions.append(words[token])
                     ok.append(not refused)
@@ -71,33 +88,13 @@ class Dataset:
         """The first so many traces; the same arrays, shorter."""
         offsets = self.offsets[: traces + 1]
         end = int(offsets[-1])
-        tokens, inapplicable = self.tokens[:end], self.inapplicable[:end]
-        return replace(self, tokens=tokens, inapplicable=inapplicable, offsets=offsets, lines=self.lines[:traces])
-
-    def with_start(self) -> Dataset:
-        """The same traces; those that say nothing of their initial state start in one that is named `start`.
-
-        Without it an atom could not be false at the start: what no action has touched counts as true.
-        """
-        kinds = self.vocabulary.kinds
-        begins = self.offsets[:-1]
-        told = np.zeros(len(self), dtype=bool)
-        some = self.offsets[1:] > begins
-        told[some] = kinds[self.tokens[begins[some]]] <= Kind.INIT_STATE
-        if told.all():
-            return self
-        states = self.vocabulary.init_states
-        vocabulary = self.vocabulary if START in states else replace(self.vocabulary, init_states=(*states, START))
-        moved = np.arange(len(kinds)) + (len(vocabulary) - len(kinds)) * (kinds > Kind.INIT_STATE)
-        start = vocabulary.number(Kind.INIT_STATE, START)
-        return Dataset(
-            vocabulary,
-            np.insert(moved[self.tokens], begins[~told], start).astype(token_type(vocabulary)),
-            np.insert(self.inapplicable, begins[~told], False),
-            self.offsets + np.concatenate([[0], np.cumsum(~told)]),
-            self.settings,
-            self.states,
-            self.lines,
+        return replace(
+            self,
+            tokens=self.tokens[:end],
+            inapplicable=self.inapplicable[:end],
+            offsets=offsets,
+            lines=self.lines[:traces],
+            untold=self.untold[:traces],
         )
 
     def in_words_of(self, vocabulary: Vocabulary) -> Dataset:
@@ -121,12 +118,17 @@ class Dataset:
             self.settings,
             self.states,
             self.lines,
+            self.untold,
         )
 
     def names(self, index: int) -> list[str]:
         """The token names of one trace, setup actions and all."""
         tokens = self.tokens[int(self.offsets[index]) : int(self.offsets[index + 1])]
         return [self.vocabulary.names[token] for token in tokens.tolist()]
+
+    def told_names(self, index: int) -> list[str]:
+        """The same without a start that nobody told."""
+        return self.names(index)[int(self.untold[index]) :]
 
     @staticmethod
     def of(traces: Iterable[Trace], vocabulary: Vocabulary | None = None, lines: Sequence[int] = ()) -> Dataset:
@@ -156,13 +158,49 @@ class Dataset:
         )
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """One `.t2s` file. Same data, same bytes."""
-        write_fields(vars(self), Path(path), force)
+        """One `.t2s` file, which holds what was told. Same data, same bytes."""
+        write_fields(without_start(vars(self)) if self.untold.any() else vars(self), Path(path), force)
 
     @staticmethod
     def load(path: str | Path) -> Dataset:
         """Map a `.t2s` file into memory."""
-        return Dataset(**read_fields(Path(path)))
+        return with_file(path, lambda: Dataset(**read_fields(Path(path))))
+
+
+def with_start(fields: Mapping[str, Any], silent: Bool[np.ndarray, " traces"]) -> dict[str, Any]:
+    """The fields of a dataset that change when these traces are to begin in the state `start`."""
+    vocabulary: Vocabulary = fields["vocabulary"]
+    kinds, states = vocabulary.kinds, vocabulary.init_states
+    wider = vocabulary if START in states else replace(vocabulary, init_states=(*states, START))
+    moved = np.arange(len(kinds)) + (len(wider) - len(kinds)) * (kinds > Kind.INIT_STATE)
+    begins = fields["offsets"][:-1][silent]
+    start = wider.number(Kind.INIT_STATE, START)
+    return {
+        "vocabulary": wider,
+        "tokens": np.insert(moved[fields["tokens"]], begins, start).astype(token_type(wider)),
+        "inapplicable": np.insert(fields["inapplicable"], begins, False),
+        "offsets": fields["offsets"] + np.append(0, np.cumsum(silent)),
+    }
+
+
+def without_start(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of `with_start`: all fields, without the starts that nobody told. The name goes too, unless some
+    trace tells that it begins there."""
+    vocabulary, untold, offsets = fields["vocabulary"], fields["untold"], fields["offsets"]
+    begins = offsets[:-1][untold]
+    tokens = np.delete(fields["tokens"], begins)
+    start = vocabulary.number(Kind.INIT_STATE, START)
+    if not (tokens == start).any():
+        named = tuple(name for name in vocabulary.init_states if name != START)
+        vocabulary = replace(vocabulary, init_states=named)
+        tokens = tokens - (tokens > start)
+    return {
+        **fields,
+        "vocabulary": vocabulary,
+        "tokens": tokens.astype(token_type(vocabulary)),
+        "inapplicable": np.delete(fields["inapplicable"], begins),
+        "offsets": offsets - np.append(0, np.cumsum(untold)),
+    }
 
 
 def encode(trace: Trace, vocabulary: Vocabulary) -> Iterator[tuple[int, bool]]:

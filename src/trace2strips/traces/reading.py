@@ -17,12 +17,7 @@ HINT = "a path, a Dataset, a list of Trace, or lists such as [('open', True), ('
 
 
 def as_dataset(traces: Traces) -> Dataset:
-    """One dataset, whatever was given; every trace in it says where it starts."""
-    return as_told(traces).with_start()
-
-
-def as_told(traces: Traces) -> Dataset:
-    """The same; of a start only what the traces themselves tell."""
+    """One dataset, whatever was given."""
     if isinstance(traces, Dataset):
         return traces
     if isinstance(traces, str | PathLike):
