@@ -22,6 +22,7 @@ from trace2strips.errors import FileError
 from trace2strips.files import reading, writing
 from trace2strips.traces import Dataset
 
+LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer: presets differ
 BLOCK = 500  # steps whose batches are drawn together; a checkpoint stands at the end of a block
 CHECKPOINT_SECONDS = 20  # a kill loses at most about so much
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.errors import TraceError, UserError
-from trace2strips.learners.decoder.presets import DECODER_PRESETS, LARGE, DecoderPreset
+from trace2strips.learners.decoder.presets import DECODER_PRESETS, DecoderPreset
 from trace2strips.learners.decoder.settings import DecoderSettings
 from trace2strips.learners.learner import (
     Job,
@@ -27,7 +27,7 @@ from trace2strips.learners.learner import (
     refuse_negative_steps,
     refuse_unknown,
 )
-from trace2strips.learners.training import TrainingSettings, train
+from trace2strips.learners.training import LARGE, TrainingSettings, train
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, OptimiserSettings
 
-LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer
-
 
 @dataclass(frozen=True)
 class DecoderPreset:

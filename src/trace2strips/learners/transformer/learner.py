@@ -30,11 +30,11 @@ from trace2strips.learners.learner import (
     refuse_negative_steps,
     refuse_unknown,
 )
-from trace2strips.learners.training import Report, TrainingSettings, train
+from trace2strips.learners.training import LARGE, Report, TrainingSettings, train
 from trace2strips.learners.transformer.extraction import extract, guess_of
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta
-from trace2strips.learners.transformer.presets import BEFORE_COMPLETION, LARGE, PRESETS, Preset
+from trace2strips.learners.transformer.presets import BEFORE_COMPLETION, PRESETS, Preset
 from trace2strips.model.vocabulary import Kind
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from trace2strips.learners.transformer.network import NetworkSettings
 
-LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer
-
 
 @dataclass(frozen=True)
 class Preset:

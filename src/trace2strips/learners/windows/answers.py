@@ -16,9 +16,11 @@ from trace2strips.learners.windows.collection import (
     NAMED,
     START_MARK,
     Collected,
+    apply_action,
     fill_start_row,
     find_key,
     find_start,
+    hear_of,
 )
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.predicates import as_words
@@ -56,12 +58,7 @@ def answer_traces(  # type: ignore[no-untyped-def]
             if kind == INIT_FALSE:
                 continue
             if kind == INIT_ATOM:
-                about = told_tuple[token]
-                if about >= 0:
-                    if told_stamp[about] != generation:
-                        told_stamp[about] = generation
-                        told[about] = 0
-                    told[about, told_bit[token] // 64] |= np.uint64(1) << np.uint64(told_bit[token] % 64)
+                hear_of(token, generation, told_tuple, told_bit, told_stamp, told)
                 continue
             if kind == INIT_STATE:
                 state = np.int64(token)
@@ -139,24 +136,7 @@ def answer_traces(  # type: ignore[no-untyped-def]
                             break
                 out[i] = found
             if kind == ACTION and not refused[i] and not discover:
-                for slot in range(begin, end):
-                    about, bit = slot_tuple[slot], slot_bit[slot]
-                    if stamp[about] != generation:
-                        stamp[about] = generation
-                        head[about] = -1
-                    before, at = -1, head[about]
-                    while at >= 0 and nodes[at, 0] != bit:
-                        before, at = at, nodes[at, 1]
-                    if at < 0:
-                        at = used
-                        used += 1
-                        nodes[at, 0] = bit
-                        nodes[at, 1] = head[about]
-                        head[about] = at
-                    elif before >= 0:
-                        nodes[before, 1] = nodes[at, 1]
-                        nodes[at, 1] = head[about]
-                        head[about] = at
+                used = apply_action(begin, end, slot_tuple, slot_bit, stamp, head, nodes, generation, used)
     return last
 
 

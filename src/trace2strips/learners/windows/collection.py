@@ -146,6 +146,42 @@ def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes
 
 
 @compiled(vector=True)
+def apply_action(begin, end, slot_tuple, slot_bit, stamp, head, nodes, generation, used):  # type: ignore[no-untyped-def]
+    """The tokens that an action leaves come first in the histories of its tuples. A history is a list of nodes, a token
+    and the next node each, the latest token first. Returns how many nodes are used."""
+    for slot in range(begin, end):
+        about, bit = slot_tuple[slot], slot_bit[slot]
+        if stamp[about] != generation:
+            stamp[about] = generation
+            head[about] = -1
+        before, at = -1, head[about]
+        while at >= 0 and nodes[at, 0] != bit:
+            before, at = at, nodes[at, 1]
+        if at < 0:
+            at = used
+            used += 1
+            nodes[at, 0] = bit
+            nodes[at, 1] = head[about]
+            head[about] = at
+        elif before >= 0:
+            nodes[before, 1] = nodes[at, 1]
+            nodes[at, 1] = head[about]
+            head[about] = at
+    return used
+
+
+@compiled(vector=True)
+def hear_of(token, generation, told_tuple, told_bit, told_stamp, told):  # type: ignore[no-untyped-def]
+    """Note an initial atom of the trace."""
+    about, bit = told_tuple[token], told_bit[token]
+    if about >= 0:
+        if told_stamp[about] != generation:
+            told_stamp[about] = generation
+            told[about] = 0
+        told[about, bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+
+
+@compiled(vector=True)
 def collect(  # type: ignore[no-untyped-def]
     first, last, own, tokens, refused, offsets, kinds, trace_number,
     slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, query_bits, parts, sizes, told_tuple,
@@ -169,12 +205,7 @@ def collect(  # type: ignore[no-untyped-def]
             if kind == INIT_FALSE:
                 continue
             if kind == INIT_ATOM:
-                about = told_tuple[token]
-                if about >= 0:
-                    if told_stamp[about] != generation:
-                        told_stamp[about] = generation
-                        told[about] = 0
-                    told[about, told_bit[token] // 64] |= np.uint64(1) << np.uint64(told_bit[token] % 64)
+                hear_of(token, generation, told_tuple, told_bit, told_stamp, told)
                 continue
             if kind == INIT_STATE:
                 state = np.int64(token)
@@ -265,24 +296,7 @@ def collect(  # type: ignore[no-untyped-def]
                     counts[3] = new_reasons
                     refusal_start[new + 1] = new_reasons
             elif kind == ACTION:
-                for slot in range(begin, end):
-                    about, bit = slot_tuple[slot], slot_bit[slot]
-                    if stamp[about] != generation:
-                        stamp[about] = generation
-                        head[about] = -1
-                    before, at = -1, head[about]
-                    while at >= 0 and nodes[at, 0] != bit:
-                        before, at = at, nodes[at, 1]
-                    if at < 0:
-                        at = used
-                        used += 1
-                        nodes[at, 0] = bit
-                        nodes[at, 1] = head[about]
-                        head[about] = at
-                    elif before >= 0:
-                        nodes[before, 1] = nodes[at, 1]
-                        nodes[at, 1] = head[about]
-                        head[about] = at
+                used = apply_action(begin, end, slot_tuple, slot_bit, stamp, head, nodes, generation, used)
     counts[5] = DONE
     return last
 

@@ -64,53 +64,36 @@ Judged = tuple[Predicate, Bool[np.ndarray, " refusals"]]  # with the refusals th
 
 
 @compiled(vector=True)
+def is_false(adds, deletes, false_start, bits, by, window):  # type: ignore[no-untyped-def]
+    """Whether a predicate is false where `by` happened, a bit or `bits` and more for a START, and then these."""
+    if by < bits:
+        if not deletes[by // 64] >> np.uint64(by % 64) & np.uint64(1):
+            return False
+    elif not false_start[by - bits]:
+        return False
+    for w in range(len(window)):
+        signed = adds[w] | deletes[w]
+        if by < bits and by // 64 == w:
+            signed &= ~(np.uint64(1) << np.uint64(by % 64))
+        if window[w] & signed:
+            return False
+    return True
+
+
+@compiled(vector=True)
 def judge(  # type: ignore[no-untyped-def]
     adds, deletes, false_start, bits, window_asking, window_by, windows, reason_asking, reason_refusal, reason_by,
     reasons, admissible, explained,
 ):  # fmt: skip
-    """Which askings are admissible, and which refusals are explained by those that are. `by` is a token's bit, or
-    `bits` and more for STARTs."""
-    words = windows.shape[1]
+    """Which askings are admissible, and which refusals are explained by those that are."""
     admissible[:] = True
     for i in range(len(window_by)):
-        if not admissible[window_asking[i]]:
-            continue
-        by = window_by[i]
-        if by < bits:
-            if not deletes[by // 64] >> np.uint64(by % 64) & np.uint64(1):
-                continue
-        elif not false_start[by - bits]:
-            continue
-        met = False
-        for w in range(words):
-            signed = adds[w] | deletes[w]
-            if by < bits and by // 64 == w:
-                signed &= ~(np.uint64(1) << np.uint64(by % 64))
-            if windows[i, w] & signed:
-                met = True
-                break
-        if not met:
+        if admissible[window_asking[i]] and is_false(adds, deletes, false_start, bits, window_by[i], windows[i]):
             admissible[window_asking[i]] = False
     explained[:] = False
     for i in range(len(reason_by)):
-        if explained[reason_refusal[i]] or not admissible[reason_asking[i]]:
-            continue
-        by = reason_by[i]
-        if by < bits:
-            if not deletes[by // 64] >> np.uint64(by % 64) & np.uint64(1):
-                continue
-        elif not false_start[by - bits]:
-            continue
-        met = False
-        for w in range(words):
-            signed = adds[w] | deletes[w]
-            if by < bits and by // 64 == w:
-                signed &= ~(np.uint64(1) << np.uint64(by % 64))
-            if reasons[i, w] & signed:
-                met = True
-                break
-        if not met:
-            explained[reason_refusal[i]] = True
+        if not explained[reason_refusal[i]] and admissible[reason_asking[i]]:
+            explained[reason_refusal[i]] = is_false(adds, deletes, false_start, bits, reason_by[i], reasons[i])
 
 
 @compiled(vector=True)
