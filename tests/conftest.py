@@ -1,4 +1,4 @@
-"""Shapes in signatures are checked while tests run; outside of tests the annotations cost nothing."""
+"""What all tests share: signatures are checked, examples are seeded, and the command line is called in one way."""
 
 import os
 import stat
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # threads that wait for each other sleep: spinning, as OpenMP does by default, takes five times the CPU on a busy machine
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# what a shell or a CI service wants of terminals would change what commands print
+for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(name, None)
 
 signatures.check("trace2strips")
 

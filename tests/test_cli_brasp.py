@@ -1,9 +1,8 @@
-"""`trace2strips brasp` as a user meets it; in this process, since there are many calls."""
+"""`trace2strips brasp` as a user meets it."""
 
 import json
 import re
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from conftest import Run
 
 from trace2strips.brasp import SIMPLE, format_program, strips_program, text
-from trace2strips.cli import main
 from trace2strips.traces import read_traces, write_traces
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
@@ -20,25 +18,19 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+def call(run: Run) -> Call:
     """Exit code, stdout and stderr of one command in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
 
     def call(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["trace2strips", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, out, err
+        done = run(*words)
+        return done.returncode, done.stdout, done.stderr
 
     return call
 
 
-def test_the_figures_of_the_paper(run: Run, tmp_path: Path) -> None:
+def test_the_figures_of_the_paper(run_process: Run, tmp_path: Path) -> None:
     """Once as a process of its own."""
-    shown = run("brasp", "simple", "--running", "--html", "x.html")
+    shown = run_process("brasp", "simple", "--running", "--html", "x.html")
     assert (shown.returncode, shown.stderr) == (0, "")
     rows = [line.split() for line in shown.stdout.splitlines()]
     assert [row for row in rows if row[:1] == ["Z"]] == [["Z", *"000000"], ["Z", *"001111"]]

@@ -580,7 +580,7 @@ def tiny() -> Dataset:
 def test_a_small_world_is_learned_end_to_end(tmp_path: Path) -> None:
     hidden, dataset = get_domain("blocksworld:2").model, tiny()
     longer = sample(get_domain("blocksworld:2"), SampleSettings(200, 40, "test", suffix="all", seed=2), like=dataset)
-    learned = learn(dataset, StickBreaking(steps=1000), test=longer)
+    learned = learn(dataset, StickBreaking(steps=800), test=longer)
     assert learned.figures.train_accuracy == learned.figures.model_train_accuracy == 1
     assert learned.figures.test_accuracy == learned.figures.model_test_accuracy == 1
     assert learned.figures.least_sure_effect > 0.99

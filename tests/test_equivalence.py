@@ -2,14 +2,13 @@
 
 import json
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import Run
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -638,28 +637,18 @@ def test_traces_of_other_states_are_refused() -> None:
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
-ONE_PROCESS = """
-import contextlib, io, json, sys
-from trace2strips.cli import main
-answers = []
-for words in json.load(sys.stdin):
-    sys.argv, code = ["trace2strips", "compare", *words], None
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-    answers.append([code, out.getvalue(), errors.getvalue()])
-json.dump(answers, sys.stdout)
-"""
+Commands = Callable[..., list[tuple[int, str, str]]]
 
 
-def commands(folder: Path, *calls: tuple[object, ...]) -> list[tuple[int, str, str]]:
-    """`trace2strips compare` several times over in one new process: exit code, output and errors of each."""
-    words = json.dumps([[str(word) for word in call] for call in calls])
-    done = subprocess.run([sys.executable, "-c", ONE_PROCESS], input=words, capture_output=True, text=True, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return [(code, out, errors) for code, out, errors in json.loads(done.stdout)]
+@pytest.fixture
+def commands(run: Run) -> Commands:
+    """`trace2strips compare` several times over: exit code, output and errors of each."""
+
+    def call(*calls: tuple[object, ...]) -> list[tuple[int, str, str]]:
+        done = [run("compare", *words) for words in calls]
+        return [(one.returncode, one.stdout, one.stderr) for one in done]
+
+    return call
 
 
 def write_models(tmp_path: Path) -> None:
@@ -671,11 +660,11 @@ def write_models(tmp_path: Path) -> None:
     (tmp_path / "d.pddl").write_text(format_model(counter(12, False)))
 
 
-def test_command_exit_codes_and_words(tmp_path: Path) -> None:
+def test_command_exit_codes_and_words(tmp_path: Path, commands: Commands) -> None:
     write_models(tmp_path)
     zero = ("--init", "zero0,zero1,zero2")
     answers = commands(
-        tmp_path, ("a.pddl", "a.pddl", *zero), ("a.pddl", "b.pddl", *zero), ("a.pddl", "b.pddl", *zero, "--max-pairs", 2),
+        ("a.pddl", "a.pddl", *zero), ("a.pddl", "b.pddl", *zero), ("a.pddl", "b.pddl", *zero, "--max-pairs", 2),
         ("b.pddl", "a.pddl", "--problem", "p.pddl", "--json"), ("a.pddl", "b.pddl", "--json"),
         ("c.pddl", "d.pddl", "--init", ",".join(zeros(12)), "--max-pairs", 50),
     )  # fmt: skip
@@ -703,7 +692,7 @@ def test_command_exit_codes_and_words(tmp_path: Path) -> None:
     assert "50 pairs of states were looked at; --max-pairs allows more" in deep
 
 
-def test_command_on_domains_and_runs(tmp_path: Path) -> None:
+def test_command_on_domains_and_runs(tmp_path: Path, commands: Commands) -> None:
     for name, init in (("r", "atoms"), ("s", "states:5")):
         dataset = sample(get_domain("blocksworld:3"), SampleSettings(3_000, 20, init=init))
         learn(dataset).save(tmp_path / name)
@@ -721,7 +710,7 @@ def test_command_on_domains_and_runs(tmp_path: Path) -> None:
     (problem,) = BLOCKS.problems(1)
     (tmp_path / "lifted.pddl").write_text(format_problem(BLOCKS.lifted_problem(problem)))
     (_, shown, _), *others = commands(
-        tmp_path, ("blocksworld:3", "r", "--starts", 500), *((*words, "--json") for words in expected)
+        ("blocksworld:3", "r", "--starts", 500), *((*words, "--json") for words in expected)
     )
     assert "starts: 13, generated initial states of blocksworld:3" in shown
     assert "  holding_b1 (A) = p" in shown
@@ -730,7 +719,7 @@ def test_command_on_domains_and_runs(tmp_path: Path) -> None:
     assert {x["verdict"] for x in answers} == {"equivalent"}
 
 
-def test_command_on_a_run_and_a_file(tmp_path: Path) -> None:
+def test_command_on_a_run_and_a_file(tmp_path: Path, commands: Commands) -> None:
     """Nothing but the run, the true model and where both start; several named states, or atoms."""
     for name, init in (("atoms", "atoms"), ("named", "states:5")):
         dataset = without_origin(SampleSettings(3_000, 20, init=init))
@@ -772,7 +761,7 @@ def test_command_on_a_run_and_a_file(tmp_path: Path) -> None:
         ("named", "truth.pddl", "--traces", "atoms.t2s"): "atoms.t2s: the traces tell initial atoms",
     }
     calls = [*((*call, "--json") for call in (*equivalent, *different)), *errors]
-    answers = commands(tmp_path, *calls)
+    answers = commands(*calls)
     found = [(code, json.loads(out) if out else {}, text) for code, out, text in answers]
     n, m = len(equivalent), len(equivalent) + len(different)
     assert [(code, text, x.get("verdict"), x.get("starts")) for code, x, text in found[:n]] == [
@@ -801,11 +790,11 @@ ERRORS = {
 }
 
 
-def test_command_errors(tmp_path: Path) -> None:
+def test_command_errors(tmp_path: Path, commands: Commands) -> None:
     write_models(tmp_path)
     (tmp_path / "x.txt").write_text("hello")
     (tmp_path / "x.pddl").write_text("hello")
-    for (code, shown, errors), message in zip(commands(tmp_path, *ERRORS), ERRORS.values(), strict=True):
+    for (code, shown, errors), message in zip(commands(*ERRORS), ERRORS.values(), strict=True):
         assert (code, shown) == (2, "")
         assert message in errors
         assert errors.startswith("trace2strips: ")

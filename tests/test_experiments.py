@@ -20,6 +20,7 @@ from trace2strips.experiments.datasets import CHECKSUM, DatasetCache, samples
 from trace2strips.experiments.estimates import Cost, cost, dataset_bytes, estimate, size_of, wanted_steps
 from trace2strips.experiments.execution import Failure, Tell, execute, left_to_do
 from trace2strips.experiments.performing import NOT_IN_ROWS, against_length, differences
+from trace2strips.experiments.provenance import commit
 from trace2strips.experiments.results import put_result
 from trace2strips.experiments.rows import KINDS, Machine, format_row, read_row
 from trace2strips.learners.learner import Figures, Learned
@@ -210,6 +211,11 @@ def test_a_run_killed_before_its_first_file_starts(tmp_path: Path) -> None:
     (folder / ".settings.json.abc.part").write_text("{")
     (folder / "output.log").write_text("")
     assert perform(TINY, folder).run == TINY
+
+
+def test_without_git_the_commit_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert commit() is None
 
 
 # --- results ---------------------------------------------------------------------------------------------------------

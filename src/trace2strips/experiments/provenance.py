@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,7 +20,9 @@ def machine() -> Machine:
 
 def commit() -> str | None:
     """The commit that was measured, '-dirty' where the package differs from it (results may: runs are added to them);
-    None outside a repository."""
+    None outside a repository, or where git is not installed."""
+    if shutil.which("git") is None:
+        return None
 
     def git(*words: str) -> str:
         package = Path(__file__).parent.parent
