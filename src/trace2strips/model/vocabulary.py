@@ -112,12 +112,17 @@ class Vocabulary:
             raise TraceError(f"unknown {noun} {subject!r}", hint=suggest(subject, known, f"{noun}s"))
         return found
 
-    def extend(self, model: StripsModel, states: Mapping[str, State] | None = None) -> StripsModel:
-        """The model over tokens: A extended by the setup actions, in the order of the token numbers."""
+    def extend(
+        self, model: StripsModel, states: Mapping[str, State] | None = None, of_its_atoms: bool = False
+    ) -> StripsModel:
+        """The model over tokens: A extended by the setup actions, in the order of the token numbers.
+
+        `of_its_atoms`: setup actions about atoms that the model does without do nothing; else they are an error.
+        """
         every = frozenset(model.atoms)
         actions: list[StripsAction] = []
         for name, kind, subject in zip(self.names, self.kinds.tolist(), self.subjects, strict=True):
-            one = frozenset({subject})
+            one = frozenset({subject}) & every if of_its_atoms else frozenset({subject})
             match Kind(kind):
                 case Kind.INIT_FALSE:
                     actions.append(StripsAction(name, delete=every))

@@ -12,7 +12,7 @@ from typing import Any
 
 from trace2strips.errors import ModelError, suggest
 from trace2strips.model.strips import State, StripsAction, StripsModel
-from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -40,24 +40,7 @@ class WorldModel:
 
         Setup actions about atoms that were pruned away do nothing.
         """
-        known = frozenset(self.model.atoms)
-        words = vocabulary or self.vocabulary
-        actions = []
-        for name, kind, subject in zip(words.names, words.kinds.tolist(), words.subjects, strict=True):
-            about = frozenset({subject}) & known
-            match Kind(kind):
-                case Kind.INIT_FALSE:
-                    actions.append(StripsAction(name, delete=known))
-                case Kind.INIT_ATOM:
-                    actions.append(StripsAction(name, add=about))
-                case Kind.TEST_ATOM:
-                    actions.append(StripsAction(name, pre=about))
-                case Kind.INIT_STATE:
-                    state = self.states[subject]
-                    actions.append(StripsAction(name, add=state, delete=known - state))
-                case Kind.ACTION:
-                    actions.append(self.model.action(subject))
-        return StripsModel(self.model.atoms, tuple(actions), name=self.model.name)
+        return (vocabulary or self.vocabulary).extend(self.model, self.states, of_its_atoms=True)
 
     def counts(self) -> dict[str, int]:
         """Atoms, preconditions and effects."""
