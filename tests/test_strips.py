@@ -42,7 +42,7 @@ def test_untouched_atoms_are_true_and_the_last_effect_decides(trace: str, negati
     assert is_negative(SIMPLE, list(trace)) is negative
 
 
-@settings(max_examples=2000)
+@settings(max_examples=500)
 @given(models_and_traces())
 @example((StripsModel((), ()), []))
 def test_the_one_pass_classifier_is_the_definition(case: tuple[StripsModel, list[str]]) -> None:
