@@ -409,3 +409,20 @@ def test_no_progress_bar_without_a_terminal(run_process: Run) -> None:
     result = run_process("sample", "ferry-5c", *OUT)
     assert result.stderr == ""
     assert result.stdout.startswith("10 traces, ")
+
+
+def test_check_says_whether_a_strips_model_exists(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "yes.txt").write_text("open !open close open\n")
+    (tmp_path / "no.txt").write_text("press !press\npress press\n")
+    yes = run("check", "yes.txt", "--strips")
+    assert (yes.returncode, yes.stdout.splitlines()[-1]) == (0, "explainable: some STRIPS model fits every label")
+    no = run("check", "no.txt", "--strips")
+    assert no.returncode == 3
+    assert no.stdout.splitlines()[1:5] == [
+        "no STRIPS model explains this log. The shortest proof:",
+        "  press was refused at no.txt:1, attempt 2",
+        "  not because of press: it worked at no.txt:2, attempt 2, with nothing since",
+        "  not because of the start: it worked at no.txt:1, attempt 1, with no more than press since",
+    ]
+    told = json.loads(run("check", "no.txt", "--strips", "--json").stdout)
+    assert (told["explainable"], told["refused"], told["action"]) == (False, [0, 1], "press")

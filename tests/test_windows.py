@@ -13,7 +13,8 @@ from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.projection import Projection
-from trace2strips.learners.windows.reference import Attempt, History, VersionSpace
+from trace2strips.learners.windows.proofs import RuledOut, prove_inexplicable
+from trace2strips.learners.windows.reference import Attempt, History, VersionSpace, start_key
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import needed
 from trace2strips.traces import Dataset
@@ -27,23 +28,10 @@ def summary_of(dataset: Dataset, naming: Naming, arity: int = 2) -> Summary:
     return summarise(collect_windows(dataset, encode(dataset, naming, arity)), dataset.vocabulary)
 
 
-class Starts(dict[tuple[str, ...], object]):
-    """The key of each tuple's START, by definition: the told atoms about its objects, or the named start itself."""
-
-    def __init__(self, trace: Trace, naming: Naming) -> None:
-        self.trace, self.told = trace, [naming.words(atom) for atom in trace.init or ()]
-
-    def get(self, about: tuple[str, ...], _: object = None) -> object:
-        if self.trace.init is None:
-            return ("start", self.trace.state, *about)
-        known = [(name, *(about.index(x) for x in args)) for name, *args in self.told if set(args) <= set(about)]
-        return ("told", *sorted(known, key=repr))
-
-
 def attempts(dataset: Dataset, naming: Naming, projection: Projection) -> list[Attempt]:
     found = []
     for trace in dataset:
-        history, starts = History(projection), Starts(trace, naming)
+        history, told = History(projection), [naming.words(atom) for atom in trace.init or ()]
         steps = [(False, name, ok) for name, ok in zip(trace.actions, trace.ok, strict=True)]
         steps += [(True, name, value) for name, value in trace.final.items()]
         for is_test, name, ok in steps:
@@ -51,7 +39,8 @@ def attempts(dataset: Dataset, naming: Naming, projection: Projection) -> list[A
             schema, objects = schema_of(word, tuple(arguments))
             group = projection.tests if is_test else projection.schemas
             number = group.index(schema) + len(projection.schemas) * is_test
-            found.append(Attempt(number, history.situation(number, objects, starts), ok))
+            situation = history.situation(number, objects, lambda about, t=trace, w=told: start_key(t, w, about))
+            found.append(Attempt(number, situation, ok))
             if ok and not is_test:
                 history.apply(number, objects)
     return found
@@ -87,7 +76,14 @@ def test_a_log_that_no_model_explains() -> None:
     """The same history, and two answers."""
     traces = [Trace(("a", "b"), (True, False)), Trace(("a", "b"), (True, True))]
     dataset = t2s.Dataset.of(traces)
-    assert len(summary_of(dataset, PLAIN).inexplicable) == 1
+    summary = summary_of(dataset, PLAIN)
+    assert len(summary.inexplicable) == 1
+    proof = prove_inexplicable(summary, PLAIN, dataset)
+    assert proof is not None
+    assert (proof.action, proof.refused) == ("b", 1)  # the second attempt of the first trace
+    second = 1 << 32 | 1
+    assert proof.ruled_out == (RuledOut("a", (), second), RuledOut("the start", ("a",), second))
+    assert prove_inexplicable(summary_of(t2s.Dataset.of(traces[:1]), PLAIN), PLAIN, dataset) is None
     learned = t2s.learn(traces, "windows")
     assert learned.figures.warnings == ("1 refusals that no STRIPS model can explain",)
 

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,6 +32,10 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace file or dataset.")],
     domain: Annotated[str | None, typer.Option(help="Check names and labels against this domain as well.")] = None,
     problem: ProblemsOption = None,
+    strips: Annotated[bool, typer.Option("--strips", help="Does a STRIPS model fit? Exit code 3: none.")] = False,
+    separator: Annotated[
+        str | None, typer.Option(help="With --strips: what stands between a name and its arguments; '': nothing.")
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -50,6 +54,8 @@ def check(
     with progress_bar("reading", size_of(file), quiet) as advance:
         vocabulary = None if model is None else model_vocabulary(model)
         dataset = read_traces(file, vocabulary, any_state=True, progress=advance)
+    if strips:
+        raise typer.Exit(tell_whether_strips(dataset, file, separator, as_json))
     statistics = describe(dataset)
     contradictions = find_contradictions(dataset)
     if model is not None:
@@ -86,6 +92,49 @@ def check(
             console.print(f"{skipped:,} traces not compared: the file does not say what holds in their named states")
         which = "every label" if not skipped else "every other label"
         console.print(f"{which} agrees with {domain}" if skipped < len(dataset) else "no label was compared")
+
+
+HELPS = "what usually helps: name an object as an argument, split an action in two, mend a label, tell the start"
+
+
+def tell_whether_strips(dataset: Dataset, file: Path, separator: str | None, as_json: bool) -> int:
+    """Exit code 0 if some STRIPS model explains every label, 3 and the shortest proof if none does."""
+    from trace2strips.learners.windows.learner import Windows
+    from trace2strips.learners.windows.proofs import prove_inexplicable
+    from trace2strips.traces.names import understand
+
+    learner = Windows(separator)
+    with_file(file, lambda: learner.check(dataset))
+    naming = understand(dataset.vocabulary.actions, separator)
+    summary = learner.summarise(dataset, naming)
+    arity = summary.projection.arity
+    proof = prove_inexplicable(summary, naming, dataset)
+
+    def split(place: int) -> tuple[int, int]:
+        return place >> 32, place & (2**32 - 1)
+
+    def at(place: int) -> str:
+        trace, position = split(place)
+        return f"{place_of(dataset, file, trace)}, attempt {position + 1}"
+
+    if as_json:
+        found: dict[str, Any] = {"explainable": proof is None, "arity": arity, "names": str(naming)}
+        if proof is not None and proof.refused is not None:
+            found |= {"refusals": len(summary.inexplicable), "action": proof.action, "refused": split(proof.refused)}
+            found["ruled_out"] = [asdict(out) | {"worked": split(out.worked)} for out in proof.ruled_out]
+        print(json.dumps(found, indent=1))
+        return 0 if proof is None else 3
+    print(f"names: {naming}; atoms about at most {arity} objects")
+    if proof is None or proof.refused is None:
+        print("explainable: some STRIPS model fits every label")
+        return 0
+    print("no STRIPS model explains this log. The shortest proof:")
+    print(f"  {printable(proof.action)} was refused {at(proof.refused)}")
+    for out in proof.ruled_out:
+        between = f"no more than {', '.join(out.between)}" if out.between else "nothing"
+        print(f"  not because of {printable(out.since)}: it worked {at(out.worked)}, with {between} since")
+    print(HELPS)
+    return 3
 
 
 def lines_of(dataset: Dataset, item: Contradiction) -> dict[str, int]:

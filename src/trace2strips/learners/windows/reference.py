@@ -6,13 +6,17 @@ start alike.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from trace2strips.learners.windows.projection import Projection
+from trace2strips.model.goals import START as START_NAME
+from trace2strips.traces.names import Words
+from trace2strips.traces.trace import Trace
 
-START = -1  # in the place of a token's bit
-Reason = tuple[int, Hashable]  # a query, and what deletes: a token's bit, or (START, its key)
+Start = tuple[Any, ...]  # the key of a START
+Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit, or a START
 Situation = Mapping[Reason, int]  # for each reason that is there the window since
 
 
@@ -44,8 +48,10 @@ class History:
                         seen.remove(bit)
                     seen.append(bit)
 
-    def situation(self, schema: int, objects: tuple[str, ...], start: Mapping[tuple[str, ...], Hashable]) -> Situation:
-        """`start` has the key of each tuple's START; a tuple that it does not have shares the key None."""
+    def situation(
+        self, schema: int, objects: tuple[str, ...], start: Callable[[tuple[str, ...]], Start]
+    ) -> dict[Reason, int]:
+        """`start` tells the key of each tuple's START."""
         found: dict[Reason, int] = {}
         for number, (asked, positions) in enumerate(self.projection.queries):
             if asked != schema:
@@ -55,8 +61,17 @@ class History:
             for bit in reversed(self.recent.get(about, ())):
                 found[number, bit] = window
                 window |= 1 << bit
-            found[number, (START, start.get(about))] = window
+            found[number, start(about)] = window
         return found
+
+
+def start_key(trace: Trace, told: Sequence[Words], about: tuple[str, ...]) -> Start:
+    """What the START of a tuple is told apart by: the told atoms about its objects alone, written with their places; or
+    the named start itself. `told` are the trace's initial atoms, split into words."""
+    if trace.init is None:
+        return ("start", START_NAME if trace.state is None else trace.state, *about)
+    known = [(name, *(about.index(word) for word in words)) for name, *words in told if set(words) <= set(about)]
+    return ("told", *sorted(known, key=repr))
 
 
 @dataclass

@@ -1,0 +1,128 @@
+"""Proofs: why an attempt works, is refused or is open, with the places of the log that say so.
+
+A certificate of "no" is one refusal and, for each reason that it could have had, a success that rules it out: the
+same action worked although no more had happened since. Then no STRIPS model, of any size, explains the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from trace2strips.errors import TraceError, suggest
+from trace2strips.learners.windows.answers import Answer
+from trace2strips.learners.windows.predicates import bits_of
+from trace2strips.learners.windows.reference import History, Reason, start_key
+from trace2strips.learners.windows.summary import Place, Refusal, Summary
+from trace2strips.traces import Dataset
+from trace2strips.traces.names import Naming
+from trace2strips.traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class RuledOut:
+    """A reason that cannot be: `since` happened, then only `between`; and yet it worked at this place of the log."""
+
+    since: str
+    between: tuple[str, ...]
+    worked: Place
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The answer to an attempt. `ruled_out` are reasons that successes rule out, `live` those that are left.
+
+    *works*: nothing is live. *refused*: the refusal at `refused` had no live reason but some of these, with no less
+    in between. *open*: models that fit the log disagree.
+    """
+
+    action: str
+    answer: Answer
+    ruled_out: tuple[RuledOut, ...]
+    live: tuple[str, ...]
+    refused: Place | None = None
+
+
+def prove(summary: Summary, naming: Naming, trace: Trace, action: str) -> Proof:
+    """Theorem 2 for one attempt after what worked in the trace."""
+    schema, situation = situation_of(summary, naming, trace, action)
+    ruled_out, live = [], []
+    for reason, window in situation.items():
+        places = [place for other, place in summary.smallest.get(reason, {}).items() if other & ~window == 0]
+        said = describe(summary, reason)
+        if places:
+            ruled_out.append(RuledOut(said, tuple(names_of(summary, reason, window)), min(places)))
+        else:
+            live.append(said)
+    if not live:
+        return Proof(action, Answer.WORKS, tuple(ruled_out), ())
+    for refusal in summary.refusals:
+        if refusal.schema == schema and is_within(situation, refusal):
+            return Proof(action, Answer.REFUSED, tuple(ruled_out), tuple(live), refusal.place)
+    return Proof(action, Answer.OPEN, tuple(ruled_out), tuple(live))
+
+
+def is_within(situation: Mapping[Reason, int], refusal: Refusal) -> bool:
+    return all(reason in situation and situation[reason] & ~window == 0 for reason, window in refusal.reasons.items())
+
+
+def prove_inexplicable(summary: Summary, naming: Naming, dataset: Dataset) -> Proof | None:
+    """The shortest certificate that no STRIPS model explains the log; None if one does."""
+    found = []
+    for refusal in summary.inexplicable:
+        index, position = refusal.place >> 32, refusal.place & (2**32 - 1)
+        trace = dataset[index]
+        if position < len(trace.actions):
+            before = Trace(trace.actions[:position], trace.ok[:position], trace.init, trace.state)
+            action = trace.actions[position]
+        else:  # a final value
+            before, action = Trace(trace.actions, trace.ok, trace.init, trace.state), ""
+            action = list(trace.final)[position - len(trace.actions)]
+        schema, situation = situation_of(summary, naming, before, action, position >= len(trace.actions))
+        assert schema == refusal.schema
+        out = []
+        for reason, window in situation.items():
+            places = [place for other, place in summary.smallest[reason].items() if other & ~window == 0]
+            out.append(RuledOut(describe(summary, reason), tuple(names_of(summary, reason, window)), min(places)))
+        found.append(Proof(action, Answer.WORKS, tuple(out), (), refusal.place))
+    return min(found, key=lambda proof: (len({out.worked for out in proof.ruled_out}), proof.refused), default=None)
+
+
+def situation_of(
+    summary: Summary, naming: Naming, trace: Trace, action: str, is_test: bool = False
+) -> tuple[int, dict[Reason, int]]:
+    """Where an action stands after what worked in the trace: its schema, and its reasons with their windows."""
+    projection = summary.projection
+    history = History(projection)
+    for name, ok in zip(trace.actions, trace.ok, strict=True):
+        schema, objects = naming.schema(name)
+        if ok and schema in projection.schemas:
+            history.apply(projection.schemas.index(schema), objects)
+    schema, objects = naming.schema(action)
+    group = projection.tests if is_test else projection.schemas
+    if schema not in group:
+        raise TraceError(f"unknown action {action!r}", hint=suggest(action, [name for name, _ in group], "actions"))
+    number = group.index(schema) + len(projection.schemas) * is_test
+    told = [naming.words(atom) for atom in trace.init or ()]
+    return number, history.situation(number, objects, lambda about: start_key(trace, told, about))
+
+
+def describe(summary: Summary, reason: Reason) -> str:
+    """What may have taken something away, in words: `stack(_, 1)`, where 1 is the first argument of the attempt."""
+    query, by = reason
+    _, positions = summary.projection.queries[query]
+    if not isinstance(by, int):
+        return "the start"
+    return token_name(summary, len(positions), by, positions)
+
+
+def names_of(summary: Summary, reason: Reason, window: int) -> Iterator[str]:
+    _, positions = summary.projection.queries[reason[0]]
+    return (token_name(summary, len(positions), bit, positions) for bit in bits_of(window))
+
+
+def token_name(summary: Summary, arity: int, bit: int, positions: tuple[int, ...]) -> str:
+    schema, places = summary.projection.tokens[arity][bit]
+    name, pattern = summary.projection.schemas[schema]
+    of = {place: str(positions[i] + 1) for i, place in enumerate(places)}
+    return f"{name}({', '.join(of.get(argument, '_') for argument in pattern)})" if pattern else name
