@@ -64,12 +64,15 @@ def test_batches_say_which_positions_are_keys() -> None:
     dataset = Dataset.of([Trace((), ()), trace])
     batch = make_batch(dataset, np.array([1, 0, 1]))
     names = [dataset.vocabulary.names[t] for t in batch.tokens]
-    assert names == ["init-false", "init-p", "a", "b", "c", "test-p", "test-q"] * 2
-    assert [names[i] for i in batch.keys] == ["init-false", "init-p", "a", "c"] * 2
-    assert batch.packing.visible.tolist() == [0, 1, 2, 3, 3, 4, 4] * 2
-    assert batch.positions.tolist() == [0, 1, 2, 3, 4, 5, 5] * 2  # all probes stand right after the last action
-    assert batch.packing.query_offsets.tolist() == [0, 7, 7, 14]
-    assert batch.packing.key_offsets.tolist() == [0, 4, 4, 8]
+    long, keys = ["init-false", "init-p", "a", "b", "c", "test-p", "test-q"], ["init-false", "init-p", "a", "c"]
+    assert names == [*long, "init-start", *long]
+    assert [names[i] for i in batch.keys] == [*keys, "init-start", *keys]
+    visible = [0, 1, 2, 3, 3, 4, 4]
+    assert batch.packing.visible.tolist() == [*visible, 0, *visible]
+    positions = [0, 1, 2, 3, 4, 5, 5]  # all probes stand right after the last action
+    assert batch.positions.tolist() == [*positions, 0, *positions]
+    assert batch.packing.query_offsets.tolist() == [0, 7, 8, 15]
+    assert batch.packing.key_offsets.tolist() == [0, 4, 5, 9]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -134,7 +134,7 @@ def measure_learned(
     """The measures of a learned model, on histories of the hidden domain in the words that it was trained on."""
     wanted = SampleSettings(HISTORY_TRACES, HISTORY_LENGTH, "test", encoding, "none")
     words = replace(learned.vocabulary, test_atoms=())
-    template = replace(sample(domain, replace(wanted, traces=1)), vocabulary=words)
+    template = replace(sample(domain, replace(wanted, traces=1)).first(0), vocabulary=words)  # names, no traces
     histories = sample(domain, wanted, like=template)
     predictor = ModelPredictor(learned.over_tokens(histories), histories.vocabulary)
     return measure_world(predictor, domain.model, histories, settings)
