@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from tensorboardX.proto.event_pb2 import Event
 
 from test_cli import refused
-from trace2strips.errors import TraceError, UserError
+from trace2strips.errors import FileError, TraceError, UserError
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.learning import learn, load
 from trace2strips.learners.registry import make_learner
@@ -138,6 +138,8 @@ def test_too_few_heads() -> None:
         ({"preset": "slow"}, "unknown preset 'slow'"),
         ({"heads": 0}, "0 heads are too few"),
         ({"steps": -1}, "-1 steps"),
+        ({"rate": float("nan")}, "the rate nan"),
+        ({"rate": -1.0}, "the rate -1.0"),
         ({"name": "completion", "form": "factored"}, "learner 'completion' has no setting 'form'"),
     ],
 )
@@ -323,3 +325,19 @@ def test_steps_by_network_and_size() -> None:
     assert [steps(name, 50) for name in ("completion", "strips+completion", "sb", "rope")] == [0, 2_000, 3_000, 2_500]
     assert steps("sb", 128, preset="paper") == steps("strips", 50, preset="paper") == 500_000
     assert steps("sb", 50, steps=7) == steps("strips", 128, steps=7) == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("metrics.json", "[]"),
+        ("metrics.json", '{"traces": 1, "train_accuracy": "a", "train_errors": 0, "train_seconds": 1}'),
+        ("model.json", '{"vocabulary": null}'),
+        ("settings.json", '{"trace2strips": "run", "learner": "windows", "settings": {}, "seed": 0, "data": ""}'),
+    ],
+)
+def test_a_damaged_run_is_told(name: str, content: str, tmp_path: Path) -> None:
+    learn([Trace(("a", "a"), (True, False))], "completion").save(tmp_path / "run")
+    (tmp_path / "run" / name).write_text(content)
+    with pytest.raises(FileError, match="a file of the run is broken"):
+        load(tmp_path / "run")

@@ -13,10 +13,11 @@ from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.projection import Projection
-from trace2strips.learners.windows.proofs import RuledOut, prove_inexplicable
+from trace2strips.learners.windows.proofs import RuledOut, prove, prove_inexplicable
 from trace2strips.learners.windows.reference import Attempt, History, VersionSpace, start_key
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import needed
+from trace2strips.pddl import parse_domain
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming, schema_of, understand
 from trace2strips.traces.trace import Trace
@@ -85,7 +86,7 @@ def test_a_log_that_no_model_explains() -> None:
     assert proof.ruled_out == (RuledOut("a", (), second), RuledOut("the start", ("a",), second))
     assert prove_inexplicable(summary_of(t2s.Dataset.of(traces[:1]), PLAIN), PLAIN, dataset) is None
     learned = t2s.learn(traces, "windows")
-    assert learned.figures.warnings == ("1 refusals that no STRIPS model can explain",)
+    assert "1 refusals that no STRIPS model can explain" in learned.figures.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,28 @@ def test_twenty_traces_give_a_domain_for_other_sizes(world: str, larger: str) ->
         answers = answer_all(summary_of(train, understand(train.vocabulary.actions)), test, Naming("separator", "_"))
         assert not ((answers == Answer.WORKS) & test.inapplicable).any()
         assert not ((answers == Answer.REFUSED) & ~test.inapplicable).any()
+
+
+def test_answers_with_proof_are_those_of_whole_datasets() -> None:
+    """And what they point to is there: a success of the action, or a refusal of it."""
+    domain = get_domain("blocksworld:3")
+    train = sample(domain, SampleSettings(12, 15, suffix="none", seed=3))
+    test = sample(domain, SampleSettings(12, 20, suffix="none", seed=4), like=train)
+    naming = understand(train.vocabulary.actions)
+    summary = summary_of(train, naming)
+    found = answer_all(summary, test, naming)
+    expected = iter(found[found != Answer.NOT_ASKED].tolist())
+    for trace in test:
+        for i, action in enumerate(trace.actions):
+            proof = prove(summary, naming, Trace(trace.actions[:i], trace.ok[:i], trace.init), action)
+            assert proof.answer == next(expected)
+            places = [(out.worked, True) for out in proof.ruled_out]
+            places += [] if proof.refused is None else [(proof.refused, False)]
+            for place, worked in places:
+                there = train[place >> 32]
+                position = place & (2**32 - 1)
+                assert there.ok[position] == worked
+                assert naming.words(there.actions[position])[0] == naming.words(action)[0]
 
 
 def test_the_textbook_blocksworld() -> None:
@@ -190,3 +213,73 @@ def test_a_precondition_goes_only_with_evidence() -> None:
     assert needed(2, [alone, both], [5, 40], 50, 0.001) == {0}  # false forty times, never alone: no chance
     assert needed(2, [alone, both], [50, 3], 50, 0.001) == {0, 1}  # three times may be chance
     assert needed(2, [0b01, 0b10], [5, 1], 50, 0.001) == {0, 1}  # once the only explanation
+
+
+def route_log(seed: int = 0) -> list[Trace]:
+    """Trucks and parcels are at places: one told predicate, two types."""
+    rng = np.random.default_rng(seed)
+    traces = []
+    for _ in range(40):
+        at = {thing: str(rng.choice(["l1", "l2", "l3"])) for thing in ("t1", "t2", "p1", "p2")}
+        init = frozenset(f"at({thing}, {place})" for thing, place in at.items())
+        actions, ok = [], []
+        for _ in range(15):
+            thing = str(rng.choice(sorted(at)))
+            source, target = (str(x) for x in rng.choice(["l1", "l2", "l3"], size=2, replace=False))
+            actions.append(f"{'drive' if thing[0] == 't' else 'carry'}({thing}, {source}, {target})")
+            ok.append(at[thing] == source)
+            if ok[-1]:
+                at[thing] = target
+        traces.append(Trace(tuple(actions), tuple(ok), init))
+    return traces
+
+
+def test_one_told_predicate_of_two_types() -> None:
+    learned = t2s.learn(route_log(), "windows")
+    assert learned.figures.train_errors == 0
+    assert learned.accuracy(route_log(1)) == 1.0
+    assert isinstance(learned.lifted, LiftedWorld)
+    assert [(p.name, p.told) for p in learned.lifted.predicates] == [("at", "at"), ("at-2", "at")]
+
+
+DOOR = [[("open", True), ("open", False), ("close", True), ("close", False), ("open", True)]] * 5
+
+
+@pytest.mark.parametrize("place", [0, 5])
+def test_one_wrong_label_does_not_hide_the_others(place: int) -> None:
+    """Wherever it stands; and nothing is certain then."""
+    log = [*DOOR[:place], [("open", False)], *DOOR[place:]]
+    learned = t2s.learn(log, "windows")
+    assert learned.figures.train_errors == 1
+    assert "1 refusals that no STRIPS model can explain" in learned.figures.warnings[0]
+    dataset = t2s.Dataset.of([Trace(tuple(a for a, _ in steps), tuple(ok for _, ok in steps)) for steps in log])
+    answers = answer_all(summary_of(dataset, PLAIN), dataset, PLAIN)
+    assert set(answers.tolist()) <= {Answer.OPEN, Answer.NOT_ASKED}
+    proof = prove(summary_of(dataset, PLAIN), PLAIN, Trace(("open",), (True,)), "open")
+    assert proof.answer == Answer.OPEN
+
+
+def test_one_object_twice_is_an_action_of_its_own() -> None:
+    log = [[("link(a, b)", True), ("link(a, a)", False), ("link(b, a)", True), ("link-0-0", True)]] * 3
+    learned = t2s.learn(log, "windows")
+    assert isinstance(learned.lifted, LiftedWorld)
+    domain = parse_domain(learned.lifted.pddl())
+    assert sorted(schema.name for schema in domain.schemas) == ["link", "link-0-0", "link-0-0-again"]
+    (link,) = [schema for schema in domain.schemas if schema.name == "link"]
+    assert [str(literal) for literal in link.negative_pre] == ["(= ?x ?y)"]
+
+
+def test_a_final_atom_of_a_type_that_no_action_has() -> None:
+    trace = Trace(("pick(a)",), (True,), frozenset({"dark(room1)"}), final={"dark(room1)": True, "dark(room2)": False})
+    learned = t2s.learn([trace], "windows")
+    assert isinstance(learned.lifted, LiftedWorld)
+    assert parse_domain(learned.lifted.pddl()).schemas[0].name == "pick"
+
+
+def test_names_of_no_form_are_plain_words() -> None:
+    naming = understand(['["pick", "a"]', '["wait"]'])
+    assert naming.form == "json"
+    assert naming.words("clear_a") == ("clear_a",)
+    assert understand(["[" * 100_000]) == PLAIN
+    assert Naming("lisp").words("( )") == ("( )",)
+    assert Naming("words").words(" ") == (" ",)

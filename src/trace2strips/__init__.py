@@ -23,8 +23,8 @@ open
   adds    p0
   deletes p1
 
-Traces are also given as a path (.csv, .jsonl, .txt, .t2s), as a `Dataset` or as a list of `Trace`, which can tell
-initial and final atoms as well. `read_traces` reads a file and `write_traces` writes one.
+Traces are also given as a path (.csv with the columns case, action, ok; .jsonl, .txt, .t2s), as a `Dataset` or as a
+list of `Trace`, which can tell initial and final atoms as well. `read_traces` reads a file, `write_traces` writes one.
 
 >>> t2s.accuracy(learned, [[("close", False), ("open", True), ("open", False)]])
 1.0

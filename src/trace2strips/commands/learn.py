@@ -26,7 +26,7 @@ def learn(
     heads: Annotated[
         int | None, typer.Option(help="At most so many atoms, or a decoder's heads; default: as many as needed.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Training steps; not of completion.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps of networks.")] = None,
     form: Annotated[
         str | None, typer.Option(help="Of strips and strips+completion: factored (ours) or attention (the paper's).")
     ] = None,
@@ -47,7 +47,7 @@ def learn(
 ) -> None:
     """Learn a STRIPS world model from traces.
 
-    Writes model.pddl, model.json, metrics.json and weights.
+    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl.
     """
     from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import learn as learn_model
@@ -81,6 +81,8 @@ def learn(
     learned.write(out)
     warn(learned.figures, dataset, traces)
     if not quiet:
+        if learned.lifted is not None:
+            print(f"names: {learned.lifted.understood()}; lifted: {out / 'domain.pddl'}")
         show_figures(out, learned.figures)
 
 

@@ -84,7 +84,7 @@ class Learner(ABC):
         """Refuse test traces with names that nothing was learned of."""
         check_names(known, used)
 
-    def read_lifted(self, record: Mapping[str, Any]) -> Lifted | None:
+    def read_lifted(self, record: Mapping[str, Any] | None) -> Lifted | None:
         """The lifted world that a run folder keeps, for learners that make one."""
         return None
 
@@ -99,6 +99,9 @@ class Lifted(Protocol):
 
     def world(self, vocabulary: Vocabulary) -> WorldModel:
         """The ground world over the objects of a vocabulary."""
+
+    def understood(self) -> str:
+        """How the names of the log were read."""
 
     def pddl(self) -> str:
         """The lifted domain."""
@@ -186,6 +189,9 @@ class Figures:
         """The inverse of `record`; what a later version may have measured besides is left out."""
         known = {item.name for item in fields(Figures)}
         found = {name: value for name, value in record.items() if name in known}
+        for name in ("train_accuracy", "train_errors", "train_seconds", "traces"):
+            if isinstance(found[name], bool) or not isinstance(found[name], int | float):
+                raise ValueError(f"{name} is no number")
         found["warnings"] = tuple(found.get("warnings", ()))
         if (files := found.get("hidden_files")) is not None:
             found["hidden_files"] = tuple(files)

@@ -43,9 +43,9 @@ def load(folder: str | Path) -> Learned:
     try:
         learner = make_learner(run.settings["learner"], run.settings["settings"])
         seed, data, figures = int(run.settings["seed"]), str(run.settings["data"]), Figures.of(run.metrics)
-        lifted = None if run.lifted is None else learner.read_lifted(run.lifted)
+        lifted = learner.read_lifted(run.lifted)
     except FileError:
         raise
-    except (ValueError, KeyError, TypeError, UserError):
+    except (ValueError, KeyError, TypeError, AttributeError, UserError):
         raise broken(folder) from None
     return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted)

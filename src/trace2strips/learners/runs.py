@@ -140,6 +140,8 @@ def read_run(folder: Path) -> RunRecord:
         settings, metrics, model = (
             json.loads(read_text(folder / f"{name}.json")) for name in ("settings", "metrics", "model")
         )
+        if not all(isinstance(part, dict) for part in (settings, metrics, model, model["vocabulary"])):
+            raise ValueError("not what a run folder holds")
         return RunRecord(
             with_learner(settings),
             metrics,
@@ -148,7 +150,7 @@ def read_run(folder: Path) -> RunRecord:
             read_weights(folder / "weights.safetensors"),
             model.get("lifted"),
         )
-    except (ValueError, KeyError, TypeError, SafetensorError):
+    except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):
         raise broken(folder) from None
 
 

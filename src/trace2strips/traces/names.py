@@ -17,7 +17,7 @@ from trace2strips.errors import TraceError, shorten
 Words = tuple[str, ...]  # the schema, then its arguments
 Schema = tuple[str, tuple[int, ...]]  # a name, and which of its arguments are the same object
 CALL = re.compile(r"\s*([^\s(),]+)\s*\(([^()]*)\)\s*\Z")
-LISP = re.compile(r"\s*\(\s*([^()]+?)\s*\)\s*\Z")
+LISP = re.compile(r"\s*\(\s*([^()\s][^()]*?)\s*\)\s*\Z")
 SEPARATORS = ("_", ":", "/", "|", ".", "-", "__", "--")
 
 
@@ -41,9 +41,9 @@ class Naming:
                 found = LISP.match(name)
                 return tuple(found[1].split()) if found else (name.strip(),)
             case "json":
-                return tuple(str(part) for part in json.loads(name))
+                return tuple(str(part) for part in json.loads(name)) if is_json_list(name) else (name,)
             case "words":
-                return tuple(name.split())
+                return tuple(name.split()) or (name,)
             case "separator":
                 return tuple(name.split(self.separator))
         return (name,)
@@ -121,7 +121,7 @@ def is_json_list(name: str) -> bool:
         return False
     try:
         found = json.loads(name)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(found, list) and bool(found) and all(isinstance(part, str | int) for part in found)
 

@@ -10,11 +10,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int64
 
+from trace2strips.errors import UserError
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import world_model
 from trace2strips.learners.completion.learner import refuse_few_heads, refuse_no_heads, shortcomings
@@ -157,6 +159,8 @@ class Strips(Transformer):
 
     def __post_init__(self) -> None:
         refuse_unknown(self.preset, tuple(PRESETS), "preset")
+        if self.rate is not None and not 0 < self.rate < inf:
+            raise UserError(f"the rate {self.rate}", hint="a number above 0")
         super().__post_init__()
 
     @property

@@ -141,7 +141,8 @@ def answer_traces(  # type: ignore[no-untyped-def]
 
 
 def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.ndarray, " positions"]:
-    """An `Answer` for each position. The history of an attempt is what worked before it, by the labels."""
+    """An `Answer` for each position. The history of an attempt is what worked before it, by the labels. Where no model
+    explains the log nothing is certain: all is open."""
     e = encode(dataset, naming, summary.projection.arity, summary.projection)
     words = max(1, e.words)
     starts: dict[object, int] = {}
@@ -188,7 +189,7 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
         np.empty(int(np.diff(e.slot_start).max(initial=0)) * (bits + 1) + 1, dtype=np.int64),
         np.empty((int(np.diff(e.slot_start).max(initial=0)) * (bits + 1) + 1, words), dtype=np.uint64),
     )  # fmt: skip
-    for discover in (True, False):
+    for discover in () if summary.inexplicable else (True, False):
         at = 0
         while at < len(dataset):
             at = answer_traces(

@@ -57,7 +57,8 @@ class Windows(Learner):
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
         if summary.inexplicable:
-            warnings.append(f"{len(summary.inexplicable)} refusals that no STRIPS model can explain")
+            count = len(summary.inexplicable)
+            warnings.append(f"{count} refusals that no STRIPS model can explain (hint: trace2strips check --strips)")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(
@@ -89,7 +90,9 @@ class Windows(Learner):
                 if naming.schema(name)[0] not in schemas:
                     raise TraceError(f"unknown {what} {name!r}", hint=suggest(name, mine, f"{what}s"))
 
-    def read_lifted(self, record: Mapping[str, Any]) -> LiftedWorld:
+    def read_lifted(self, record: Mapping[str, Any] | None) -> LiftedWorld:
+        if record is None:
+            raise ValueError("no lifted world")
         return LiftedWorld.from_json(record)
 
     def predictor(self, learned: Learned) -> Predictor:

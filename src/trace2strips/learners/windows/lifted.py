@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 from trace2strips.learners.windows.predicates import FALSE, TRUE, Predicate, bits_of
@@ -25,13 +26,14 @@ Place = tuple[int, tuple[int, ...]]  # a predicate's number, and which arguments
 
 @dataclass(frozen=True)
 class LiftedPredicate:
-    """`start` is "false", "true" or "told" (as the initial atoms of its name say); `true_at` lists what holds at named
-    starts: (start, objects …)."""
+    """`start` is "false", "true" or "told": as the initial atoms called `told` say of objects of its types. `true_at`
+    lists what holds at named starts: (start, objects …)."""
 
     name: str
     types: tuple[int, ...]
     start: str
     true_at: tuple[tuple[str, ...], ...] = ()
+    told: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,10 @@ class LiftedWorld:
         """The ground model with all setup actions of a vocabulary, in the order of its tokens."""
         schemas = {("action", a.name, a.pattern): a for a in self.actions}
         schemas |= {("test", a.name, a.pattern): a for a in self.tests}
-        told = {p.name: i for i, p in enumerate(self.predicates) if p.start == "told"}
+        told: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, predicate in enumerate(self.predicates):
+            if predicate.start == "told":
+                told[predicate.told, len(predicate.types)].append(i)
         number_of: dict[str, int] = {}
         parts: list[tuple[str, set[str], set[str], set[str]]] = []
 
@@ -78,9 +83,8 @@ class LiftedWorld:
                 word, *arguments = self.naming.words(subject)
                 (_, pattern), objects = schema_of(word, tuple(arguments))
                 if kind == Kind.INIT_ATOM:
-                    if word in told and len(self.predicates[told[word]].types) == len(arguments) == len(objects):
-                        add = {self.atom(told[word], objects)}
-                        number_of[next(iter(add))] = told[word]
+                    if len(arguments) == len(objects):
+                        add = ground([(i, tuple(range(len(objects)))) for i in told[word, len(objects)]], objects)
                 else:
                     schema = schemas.get(("action" if kind == Kind.ACTION else "test", word, pattern))
                     if schema is not None:
@@ -118,6 +122,10 @@ class LiftedWorld:
         states = {name: frozenset(self.holds_at(name) & set(whole.atoms)) for name in vocabulary.init_states}
         return WorldModel(StripsModel(whole.atoms, actions, name="learned"), vocabulary, states)
 
+    def understood(self) -> str:
+        """How the names of the log were read."""
+        return str(self.naming)
+
     def pddl(self) -> str:
         """A domain that planners take: types by what stands for what, one action for each schema."""
         return format_domain(self.domain())
@@ -126,7 +134,7 @@ class LiftedWorld:
         """Types are called after the schema and the place of their first argument; names that PDDL cannot hold are
         spelled as `encode_name` does."""
         names: dict[int, str] = {}
-        for action in self.actions:
+        for action in (*self.actions, *self.tests):
             for i, kind in enumerate(action.types):
                 names.setdefault(kind, f"{encode_name(action.name)}-{i + 1}")
         typed = len(names) > 1
@@ -138,13 +146,25 @@ class LiftedWorld:
                 for number, arguments in places
             )
 
-        schemas = []
-        for action in self.actions:
+        twins = {action.name for action in self.actions if is_twin(action)}
+        schemas: list[Schema] = []
+        taken: set[str] = set()
+        for action in sorted(self.actions, key=is_twin):  # who has its own name keeps it
             variables = [f"?{chr(ord('x') + i)}" if i < 3 else f"?x{i}" for i in range(len(action.types))]
-            twin = "" if len(set(action.pattern)) == len(action.pattern) else "-" + "-".join(map(str, action.pattern))
+            spelled = encode_name(action.name)
+            if is_twin(action):
+                spelled += "-" + "-".join(map(str, action.pattern))
+            while spelled in taken:
+                spelled += "-again"
+            taken.add(spelled)
+            differ: tuple[Literal, ...] = ()
+            if action.name in twins:  # one object in two places is an action of its own
+                pairs = combinations(range(len(variables)), 2)
+                alike = [(i, j) for i, j in pairs if action.types[i] == action.types[j]]
+                differ = tuple(Literal("=", (variables[i], variables[j])) for i, j in alike)
             parts = [literals(places, variables) for places in (action.pre, action.add, action.delete)]
             parameters = tuple((v, kinds[kind]) for v, kind in zip(variables, action.types, strict=True))
-            schemas.append(Schema(encode_name(action.name + twin), parameters, parts[0], (), parts[1], parts[2]))
+            schemas.append(Schema(spelled, parameters, parts[0], differ, parts[1], parts[2]))
         return LiftedDomain(
             name,
             tuple((text, OBJECT) for text in names.values()) if typed else (),
@@ -174,12 +194,19 @@ class LiftedWorld:
         return LiftedWorld(
             Naming(**record["naming"]),
             tuple(
-                LiftedPredicate(row["name"], tuple(row["types"]), row["start"], tuple(map(tuple, row["true_at"])))
+                LiftedPredicate(
+                    row["name"], tuple(row["types"]), row["start"], tuple(map(tuple, row["true_at"])), row["told"]
+                )
                 for row in record["predicates"]
             ),
             actions(record["actions"]),
             actions(record["tests"]),
         )
+
+
+def is_twin(action: LiftedAction) -> bool:
+    """Whether one object stands in several places."""
+    return len(set(action.pattern)) < len(action.pattern)
 
 
 def lift(
@@ -194,11 +221,11 @@ def lift(
         order = order_of(predicate)  # the objects of the search's frame in the order that people see
         told = isinstance(predicate.start, tuple)
         at = sorted((str(key[1]), *(str(key[2 + i]) for i in order)) for key in predicate.true_at)
-        found.append(
-            LiftedPredicate(
-                name, tuple(predicate.types[i] for i in order), "told" if told else str(predicate.start), tuple(at)
-            )
-        )
+        types_in_order = tuple(predicate.types[i] for i in order)
+        if told:
+            found.append(LiftedPredicate(name, types_in_order, "told", tuple(at), str(predicate.start[0])))
+        else:
+            found.append(LiftedPredicate(name, types_in_order, str(predicate.start), tuple(at)))
         for schema, places in predicate.asked:
             lists[schema]["pre"].append((number, tuple(places[i] for i in order)))
         for part, mask in (("add", predicate.adds), ("delete", predicate.deletes)):

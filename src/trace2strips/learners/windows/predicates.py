@@ -268,7 +268,7 @@ class Search:
                 score = int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * told + 0.05 * predicate.arity
                 if best is None or score > best[0]:
                     best = score, (predicate, explained)
-            if best is None:  # a start that is no told atom: not said yet by a predicate (docs/learning.md)
+            if best is None:  # a start that is no told atom: no predicate says it yet (docs/windows.md)
                 left[self.fewest_reasons(left)] = False
                 continue
             chosen.append(best[1])

@@ -54,6 +54,8 @@ def prove(summary: Summary, naming: Naming, trace: Trace, action: str) -> Proof:
             ruled_out.append(RuledOut(said, tuple(names_of(summary, reason, window)), min(places)))
         else:
             live.append(said)
+    if summary.inexplicable:  # no model explains the log, so nothing is certain
+        return Proof(action, Answer.OPEN, tuple(ruled_out), tuple(live))
     if not live:
         return Proof(action, Answer.WORKS, tuple(ruled_out), ())
     for refusal in summary.refusals:
@@ -84,7 +86,7 @@ def prove_inexplicable(summary: Summary, naming: Naming, dataset: Dataset) -> Pr
         for reason, window in situation.items():
             places = [place for other, place in summary.smallest[reason].items() if other & ~window == 0]
             out.append(RuledOut(describe(summary, reason), tuple(names_of(summary, reason, window)), min(places)))
-        found.append(Proof(action, Answer.WORKS, tuple(out), (), refusal.place))
+        found.append(Proof(action, Answer.OPEN, tuple(out), (), refusal.place))
     return min(found, key=lambda proof: (len({out.worked for out in proof.ruled_out}), proof.refused), default=None)
 
 

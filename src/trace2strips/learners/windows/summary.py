@@ -86,28 +86,23 @@ def reduce(
     smallest: dict[Reason, dict[int, Place]], refusals: Iterable[Refusal]
 ) -> tuple[dict[Reason, dict[int, Place]], tuple[Refusal, ...]]:
     """Rule out, drop what is implied, and put everything into one order."""
-    found: dict[tuple[int, frozenset[tuple[Reason, int]]], Refusal] = {}
+    found: dict[tuple[int, frozenset[tuple[Reason, int]], Place], Refusal] = {}
     for refusal in refusals:
         live = {
             reason: window
             for reason, window in refusal.reasons.items()
             if not any(other & ~window == 0 for other in smallest.get(reason, ()))
         }
-        key = (refusal.schema, frozenset(live.items()))
+        key = (refusal.schema, frozenset(live.items()), 0 if live else refusal.place)  # what is inexplicable is counted
         if key not in found or refusal.place < found[key].place:
             found[key] = Refusal(refusal.schema, live, refusal.place)
     kept: list[Refusal] = []
     by_reason: dict[tuple[int, Reason], list[Refusal]] = defaultdict(list)
-    bare: set[int] = set()  # schemas with a refusal that nothing explains: it implies all others
     for refusal in sorted(found.values(), key=lambda r: r.place):
-        if refusal.schema in bare:
-            continue
         candidates = {id(o): o for reason in refusal.reasons for o in by_reason[refusal.schema, reason]}
         if any(implies(other, refusal) for other in candidates.values()):
             continue
         kept.append(refusal)
-        if not refusal.reasons:
-            bare.add(refusal.schema)
         for reason in refusal.reasons:
             by_reason[refusal.schema, reason].append(refusal)
     ordered = {reason: dict(sorted(smallest[reason].items())) for reason in sorted(smallest, key=repr)}
@@ -115,8 +110,9 @@ def reduce(
 
 
 def implies(one: Refusal, other: Refusal) -> bool:
-    """Whether whatever explains `one` explains `other`."""
-    return all(
+    """Whether whatever explains `one` explains `other`. What nothing explains says nothing of others: a wrong label,
+    say, must not hide them."""
+    return bool(one.reasons) and all(
         reason in other.reasons and other.reasons[reason] & ~window == 0 for reason, window in one.reasons.items()
     )
 
