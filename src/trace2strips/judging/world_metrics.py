@@ -98,7 +98,7 @@ def measure_world(
     The dataset's labels are not looked at. Its vocabulary must be the predictor's.
     """
     settings = settings or WorldSettings()
-    world = ModelPredictor(over_tokens(hidden, dataset), dataset.vocabulary)
+    world = ModelPredictor(dataset.vocabulary.extend(hidden, dataset.states), dataset.vocabulary)
     if predictor.vocabulary != dataset.vocabulary:
         raise TraceError(
             "predictor and traces have different vocabularies", hint="sample the traces like those it was trained on"
@@ -144,13 +144,3 @@ def mean_share(counts: Float64[np.ndarray, "pairs 3"]) -> Share:
     """Each pair with a boundary counts once, however large its boundary is."""
     there = counts[:, FORWARD] > 0
     return Share(float((counts[there, HITS] / counts[there, FORWARD]).sum()), int(there.sum()))
-
-
-def over_tokens(hidden: StripsModel, dataset: Dataset) -> StripsModel:
-    """The hidden model with the setup actions of the dataset, whose initial states must be known."""
-    for name in dataset.vocabulary.init_states:
-        if name not in dataset.states:
-            raise TraceError(
-                f"nothing says what is true in the initial state {name!r}", hint="measure on traces that were sampled"
-            )
-    return dataset.vocabulary.extend(hidden, dataset.states)

@@ -129,7 +129,12 @@ class Vocabulary:
                 case Kind.INIT_ATOM:
                     actions.append(StripsAction(name, add=one))
                 case Kind.INIT_STATE:
-                    state = (states or {})[subject]
+                    state = (states or {}).get(subject)
+                    if state is None:
+                        raise TraceError(
+                            f"nothing says what is true in the initial state {subject!r}",
+                            hint="traces that were sampled into a .t2s file say it",
+                        )
                     actions.append(StripsAction(name, add=state, delete=every - state))
                 case Kind.ACTION:
                     actions.append(model.action(subject))
