@@ -30,6 +30,7 @@ SIZES = {  # small, large
 TRACES = (5, 10, 20, 50, 100, 300)
 SEEDS = range(5)
 TEST = 2_000
+LEARNER = Windows(separator="_")
 
 
 def main() -> None:
@@ -54,11 +55,11 @@ def main() -> None:
 
 def measure(train: Dataset, same: Dataset, larger: Dataset) -> dict[str, float | int]:
     start = time.perf_counter()
-    learned = learn(train, Windows())
+    learned = learn(train, LEARNER)
     seconds = time.perf_counter() - start
     found: dict[str, float | int] = {"seconds": seconds, "train_errors": learned.figures.train_errors}
-    naming = understand(train.vocabulary.actions)
-    summary = Windows().summarise(train, naming)
+    naming = understand(train.vocabulary.actions, LEARNER.separator)
+    summary = LEARNER.summarise(train, naming)
     for name, test in (("same", same), ("larger", larger)):
         answers = answer_all(summary, test, naming)
         asked = answers != Answer.NOT_ASKED
