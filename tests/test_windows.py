@@ -126,6 +126,31 @@ def test_answers_with_proof_are_those_of_whole_datasets() -> None:
                 assert naming.words(there.actions[position])[0] == naming.words(action)[0]
 
 
+def test_what_an_unknown_action_touched_is_open() -> None:
+    """Training never saw `take` at work. After it nothing is certain of what it touched; of other things it is."""
+    train = t2s.Dataset.of([Trace(("use(a)", "use(a)", "use(b)"), (True, True, True))] * 3)
+    naming = understand(train.vocabulary.actions)
+    summary = summary_of(train, naming)
+    before, after = Trace(("use(a)",), (True,)), Trace(("use(a)", "take(a)"), (True, True))
+    assert prove(summary, naming, before, "use(a)").answer == Answer.WORKS
+    assert prove(summary, naming, after, "use(a)").answer == Answer.OPEN
+    assert prove(summary, naming, before, "take(a)").answer == Answer.OPEN
+    test = t2s.Dataset.of([Trace(("use(a)", "use(a)", "take(a)", "use(a)"), (True, True, True, False))])
+    answers = answer_all(summary, test, naming)
+    assert answers[answers != Answer.NOT_ASKED].tolist() == [Answer.WORKS, Answer.WORKS, Answer.OPEN, Answer.OPEN]
+
+
+def test_no_certificate_is_wrong_where_schemas_are_missing() -> None:
+    """Five traces of logistics: some actions never worked there, so the training traces do not even name them."""
+    for seed in range(3):
+        train = sample(get_domain("logistics-3c"), SampleSettings(5, 50, suffix="none", seed=seed))
+        test = sample(get_domain("logistics-3c"), SampleSettings(200, 100, "test", suffix="goal", seed=9))
+        naming = Naming("separator", "_")
+        answers = answer_all(summary_of(train, naming), test, naming)
+        assert not ((answers == Answer.WORKS) & test.inapplicable).any()
+        assert not ((answers == Answer.REFUSED) & ~test.inapplicable).any()
+
+
 def test_the_textbook_blocksworld() -> None:
     learned = t2s.learn(sample(get_domain("blocksworld-5b"), SampleSettings(20, 50, suffix="none")), "windows")
     assert isinstance(learned.lifted, LiftedWorld)

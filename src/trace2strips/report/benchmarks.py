@@ -206,6 +206,26 @@ def one_state(record: Record) -> Table:
     return table("one-state", origin(record), columns, rows)
 
 
+def windows(record: Record) -> Table:
+    """Over seeds: in how many nothing is wrong, the worst accuracy, the mean share of positions that are certain."""
+    rows = []
+    for domain, traces in dict.fromkeys((row["domain"], row["traces"]) for row in record["rows"]):
+        mine = [row for row in record["rows"] if (row["domain"], row["traces"]) == (domain, traces)]
+        cells = [domain, str(traces)]
+        for size in ("same", "larger"):
+            found = [row[f"{size}_accuracy"] for row in mine]
+            certain = mean_of([row[f"{size}_certain"] for row in mine])
+            cells += [f"{sum(x == 1 for x in found)} of {len(found)}", accuracy(min(found), 3), f"{certain:.1%}"]
+        wrong = sum(row[f"{size}_wrong_certificates"] for row in mine for size in ("same", "larger"))
+        positions = sum(row[f"{size}_positions"] for row in mine for size in ("same", "larger"))
+        rows.append([*cells, f"{wrong} of {positions:,}", f"{max(row['seconds'] for row in mine):.2f} s"])
+    columns: Columns = [
+        words("domain"), "traces", "seeds exact", "worst", "certain", "larger: seeds exact", "larger: worst",
+        "larger: certain", "wrong certificates", "longest",
+    ]  # fmt: skip
+    return table("windows", origin(record), columns, rows)
+
+
 def world_metrics(record: Record) -> Table:
     """Means over seeds; a figure that no pair stands behind is a dash."""
     rows = []

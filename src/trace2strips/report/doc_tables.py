@@ -17,7 +17,15 @@ from pathlib import Path
 
 from trace2strips.errors import UserError, suggest
 from trace2strips.files import read_text, writing_text
-from trace2strips.report.benchmarks import Record, benchmark_sections, difficulty, one_state, trials, world_metrics
+from trace2strips.report.benchmarks import (
+    Record,
+    benchmark_sections,
+    difficulty,
+    one_state,
+    trials,
+    windows,
+    world_metrics,
+)
 from trace2strips.report.markdown import format_markdown, format_table
 from trace2strips.report.rows import Results, load_results, read_json
 from trace2strips.report.sections import Section, make_sections
@@ -35,6 +43,7 @@ EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in
     "decoder-trials": ("decoder_trials", trials),
     "difficulty": ("problem_difficulty", difficulty),
     "one-state": ("one_state", one_state),
+    "windows": ("windows", windows),
     "world-metrics": ("world_metrics", world_metrics),
 }
 

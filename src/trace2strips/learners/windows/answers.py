@@ -143,6 +143,7 @@ def answer_traces(  # type: ignore[no-untyped-def]
 def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.ndarray, " positions"]:
     """An `Answer` for each position. The history of an attempt is what worked before it, by the labels. Where no model
     explains the log nothing is certain: all is open."""
+    summary = summary.with_schemas(naming.schema(name)[0] for name in dataset.vocabulary.actions)
     e = encode(dataset, naming, summary.projection.arity, summary.projection)
     words = max(1, e.words)
     starts: dict[object, int] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from trace2strips.errors import TraceError, suggest
 from trace2strips.learners.windows.answers import Answer
 from trace2strips.learners.windows.predicates import bits_of
 from trace2strips.learners.windows.reference import History, Reason, start_key
@@ -45,6 +44,7 @@ class Proof:
 
 def prove(summary: Summary, naming: Naming, trace: Trace, action: str) -> Proof:
     """Theorem 2 for one attempt after what worked in the trace."""
+    summary = summary.with_schemas(naming.schema(name)[0] for name in (*trace.actions, action))
     schema, situation = situation_of(summary, naming, trace, action)
     ruled_out, live = [], []
     for reason, window in situation.items():
@@ -97,13 +97,11 @@ def situation_of(
     projection = summary.projection
     history = History(projection)
     for name, ok in zip(trace.actions, trace.ok, strict=True):
-        schema, objects = naming.schema(name)
-        if ok and schema in projection.schemas:
+        if ok:
+            schema, objects = naming.schema(name)
             history.apply(projection.schemas.index(schema), objects)
     schema, objects = naming.schema(action)
     group = projection.tests if is_test else projection.schemas
-    if schema not in group:
-        raise TraceError(f"unknown action {action!r}", hint=suggest(action, [name for name, _ in group], "actions"))
     number = group.index(schema) + len(projection.schemas) * is_test
     told = [naming.words(atom) for atom in trace.init or ()]
     return number, history.situation(number, objects, lambda about: start_key(trace, told, about))

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected
-from trace2strips.learners.windows.projection import Projection
+from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.traces.names import Schema
 
 Start = tuple[Any, ...]  # ("told", features…) or ("start", name, objects…)
 Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit or a START
@@ -48,6 +49,33 @@ class Summary:
 
     def ruled_out(self, reason: Reason, window: int) -> bool:
         return any(other & ~window == 0 for other in self.smallest.get(reason, ()))
+
+    def with_schemas(self, schemas: Iterable[Schema]) -> Summary:
+        """The same, knowing of further schemas: nothing is known of what they need or do, so what they touch is open.
+        They come last, so that bits keep their meaning; the numbers of tests and their queries move."""
+        old = self.projection
+        new = tuple(schema for schema in dict.fromkeys(schemas) if schema not in old.schemas)
+        if not new:
+            return self
+        projection = replace(old, schemas=(*old.schemas, *new))
+
+        def moved(reason: Reason) -> Reason:
+            schema, positions = old.queries[reason[0]]
+            later = len(new) if schema >= len(old.schemas) else 0
+            return projection.query_number[schema + later, positions], reason[1]
+
+        first = 1 + max((kind for kinds in self.types for kind in kinds), default=-1)
+        count = len(old.schemas)
+        types = (*self.types[:count], *(tuple(first + i for i in range(arity_of(s))) for s in new), *self.types[count:])
+        refusals = tuple(
+            Refusal(
+                refusal.schema + (len(new) if refusal.schema >= count else 0),
+                {moved(reason): window for reason, window in refusal.reasons.items()},
+                refusal.place,
+            )
+            for refusal in self.refusals
+        )
+        return Summary(projection, types, {moved(reason): kept for reason, kept in self.smallest.items()}, refusals)
 
     @property
     def inexplicable(self) -> tuple[Refusal, ...]:
