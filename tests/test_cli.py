@@ -426,3 +426,25 @@ def test_check_says_whether_a_strips_model_exists(run: Run, tmp_path: Path) -> N
     ]
     told = json.loads(run("check", "no.txt", "--strips", "--json").stdout)
     assert (told["explainable"], told["refused"], told["action"]) == (False, [0, 1], "press")
+
+
+def test_check_does_not_take_an_untold_map_for_no_model(run: Run, tmp_path: Path) -> None:
+    """A road leads from a to b and none from c to d; nobody tells of roads. Told atoms alone cannot explain it."""
+    rows = [
+        {"actions": ["go(a, b)"], "ok": [True], "init": ["at(a)"]},
+        {"actions": ["go(c, d)"], "ok": [False], "init": ["at(c)"]},
+    ]
+    (tmp_path / "roads.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = run("check", "roads.jsonl", "--strips")
+    assert found.returncode == 0
+    assert (
+        found.stdout.splitlines()[-1] == "explainable, but only if the told initial atoms do not say all of the start"
+    )
+    rows[1] |= {"actions": ["go(a, b)", "go(a, b)"], "ok": [True, False], "init": ["at(a)"]}
+    rows[0] |= {"actions": ["go(a, b)", "go(a, b)"], "ok": [True, True]}
+    (tmp_path / "roads.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = run(
+        "check", "roads.jsonl", "--strips"
+    )  # it worked and was refused right after the same: no start explains that
+    assert found.returncode == 3
+    assert "no STRIPS model explains this log. The shortest proof, where told atoms are all:" in found.stdout

@@ -142,9 +142,9 @@ def test_what_an_unknown_action_touched_is_open() -> None:
 
 def test_no_certificate_is_wrong_where_schemas_are_missing() -> None:
     """Five traces of logistics: some actions never worked there, so the training traces do not even name them."""
-    for seed in range(3):
+    test = sample(get_domain("logistics-3c"), SampleSettings(200, 100, "test", suffix="none", seed=9))
+    for seed in (3, 4):  # where leaving them out of histories made 51 certificates wrong
         train = sample(get_domain("logistics-3c"), SampleSettings(5, 50, suffix="none", seed=seed))
-        test = sample(get_domain("logistics-3c"), SampleSettings(200, 100, "test", suffix="goal", seed=9))
         naming = Naming("separator", "_")
         answers = answer_all(summary_of(train, naming), test, naming)
         assert not ((answers == Answer.WORKS) & test.inapplicable).any()

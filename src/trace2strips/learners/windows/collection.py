@@ -210,7 +210,7 @@ def collect(  # type: ignore[no-untyped-def]
             if kind == INIT_STATE:
                 state = np.int64(token)
                 continue
-            if own >= 0:
+            if own >= 0 and state < 0:  # a named start keeps its name
                 state = own + t
             worked = not refused[i]
             begin, end = slot_start[token], slot_start[token + 1]

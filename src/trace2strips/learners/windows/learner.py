@@ -58,7 +58,9 @@ class Windows(Learner):
         warnings = one_sided(dataset)
         if summary.inexplicable:
             count = len(summary.inexplicable)
-            warnings.append(f"{count} refusals that no STRIPS model can explain (hint: trace2strips check --strips)")
+            told = ", if the told atoms say all of the start" if dataset.vocabulary.has_init_false else ""
+            hint = "(hint: trace2strips check --strips)"
+            warnings.append(f"{count} refusals that no STRIPS model can explain{told} {hint}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(
@@ -66,12 +68,13 @@ class Windows(Learner):
         ).with_model(world)
         return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted)
 
-    def summarise(self, dataset: Dataset, naming: Naming) -> Summary:
-        """With the smallest arity that explains the log."""
+    def summarise(self, dataset: Dataset, naming: Naming, own: bool = False) -> Summary:
+        """With the smallest arity that explains the log. `own`: told atoms need not say all of the start, so that each
+        trace that tells some starts in its own way."""
         arity = FIRST if self.arity is None else self.arity
         while True:
             encoding = encode(dataset, naming, arity)
-            summary = summarise(collect_windows(dataset, encoding), dataset.vocabulary)
+            summary = summarise(collect_windows(dataset, encoding, own), dataset.vocabulary)
             largest = max((arity_of(schema) for schema in summary.projection.asked), default=0)
             if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
                 return summary
