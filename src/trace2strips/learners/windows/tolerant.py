@@ -1,0 +1,463 @@
+"""The small model where labels may be wrong: fewest wrong labels plus a price for everything that the model says.
+
+The model is chosen by its description length. A label that it gets wrong costs log((1 − ε)/ε), where ε is the noise
+level; a sign of a predicate costs the logarithm of how many signs it could have been, and so do a precondition and a
+predicate. So a rare condition is believed if it explains more than a few wrong labels would, and how many that is
+follows from ε. At ε = 0 every label would have to be explained; then `predicates.Search` does it better.
+
+Predicates are found one by one. Each begins as one action that takes something away from one that asks, and climbs: the
+sign whose change saves most is changed, until none saves anything; whoever gains by asking asks. All changes are weighed
+in one pass over the histories: only the signed token that stands first in a history says whether the predicate holds,
+so changing a sign matters only at tokens up to that one. Predicates that are there are fitted again beside each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from math import log
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int8, Int32, Int64
+
+from trace2strips.compilation import compiled
+from trace2strips.learners.windows.predicates import FALSE, TRUE, Asking, Literal, Predicate, reframed
+from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.rows import Rows
+from trace2strips.learners.windows.summary import Start
+
+KEPT = 12  # beginnings that are climbed with all who might ask, in one round
+ROUNDS = 4  # of fitting all predicates again beside each other
+
+
+@compiled(vector=True)
+def weigh(  # type: ignore[no-untyped-def]
+    signs, starts_true, first, last, entry_asking, entry_begin, tokens, entry_start, weights, gain, change,
+    start_change,
+):  # fmt: skip
+    """gain[a]: refusals explained less successes forbidden if asking a needs the predicate. change[a, t, s]: what that
+    gains if token t had the sign s − 1; start_change[a, k]: if START k were the other way."""
+    for e in range(first, last):
+        w = weights[e]
+        if w == 0:
+            continue
+        a = entry_asking[e]
+        begin, end = entry_begin[e], entry_begin[e + 1]
+        at = begin
+        while at < end and signs[tokens[at]] == 0:
+            at += 1
+        if at < end:
+            true = signs[tokens[at]] > 0
+        else:
+            true = starts_true[entry_start[e]]
+        if not true:
+            gain[a] += w
+        for j in range(begin, at):
+            if true:
+                change[a, tokens[j], 0] += w
+            else:
+                change[a, tokens[j], 2] -= w
+        if at < end:
+            t = tokens[at]
+            if true:
+                change[a, t, 0] += w
+            else:
+                change[a, t, 2] -= w
+            j = at + 1
+            while j < end and signs[tokens[j]] == 0:
+                j += 1
+            later = signs[tokens[j]] > 0 if j < end else starts_true[entry_start[e]]
+            if later != true:
+                change[a, t, 1] += w if true else -w
+        elif true:
+            start_change[a, entry_start[e]] += w
+        else:
+            start_change[a, entry_start[e]] -= w
+
+
+@compiled(vector=True)
+def climb(  # type: ignore[no-untyped-def]
+    signs, starts_true, free_starts, forced, first, last, entry_asking, entry_begin, tokens, entry_start, weights,
+    price_sign, price_ask, gain, change, start_change,
+):  # fmt: skip
+    """Change signs (in place) while that pays. `forced` ≥ 0: this asking asks in any case. Returns what is saved."""
+    askings, bits = change.shape[0], change.shape[1]
+    while True:
+        gain[:] = 0
+        change[:] = 0
+        start_change[:] = 0
+        weigh(
+            signs, starts_true, first, last, entry_asking, entry_begin, tokens, entry_start, weights, gain, change,
+            start_change,
+        )  # fmt: skip
+        now = 0.0
+        for a in range(askings):
+            value = gain[a] - price_ask
+            if value > 0 or a == forced:
+                now += value
+        best, best_token, best_sign = 1e-9, -1, 0
+        for t in range(bits):
+            for s in range(3):
+                if s - 1 == signs[t]:
+                    continue
+                total = -price_sign * ((s != 1) - (signs[t] != 0)) - now
+                for a in range(askings):
+                    value = gain[a] + change[a, t, s] - price_ask
+                    if value > 0 or a == forced:
+                        total += value
+                if total > best:
+                    best, best_token, best_sign = total, t, s - 1
+        best_start = -1
+        for k in range(len(starts_true)):
+            if free_starts[k]:
+                total = -now
+                for a in range(askings):
+                    value = gain[a] + start_change[a, k] - price_ask
+                    if value > 0 or a == forced:
+                        total += value
+                if total > best:
+                    best, best_start = total, k
+        if best_start >= 0:
+            starts_true[best_start] = not starts_true[best_start]
+        elif best_token >= 0:
+            signs[best_token] = best_sign
+        else:
+            signed = 0
+            for t in range(bits):
+                signed += signs[t] != 0
+            return now - price_sign * signed
+
+
+@compiled(vector=True)
+def falsehoods(signs, starts_true, entry_begin, tokens, entry_start, first, last, false):  # type: ignore[no-untyped-def]
+    """Where the predicate is false."""
+    for e in range(first, last):
+        at, end = entry_begin[e], entry_begin[e + 1]
+        while at < end and signs[tokens[at]] == 0:
+            at += 1
+        false[e] = signs[tokens[at]] < 0 if at < end else not starts_true[entry_start[e]]
+
+
+@dataclass
+class Board:
+    """All askings of predicates over objects of some types, with the histories that they see in the predicate's order.
+    The entries of asking a are first[a] … first[a + 1]."""
+
+    types: tuple[int, ...]
+    bits: int
+    askings: list[Asking]
+    queries: list[int]
+    first: Int64[np.ndarray, " askings_and_one"]
+    entry_asking: Int64[np.ndarray, " entries"]
+    entry_history: Int64[np.ndarray, " entries"]
+    entry_begin: Int64[np.ndarray, " entries_and_one"]
+    tokens: Int32[np.ndarray, " tokens"]
+    entry_start: Int32[np.ndarray, " entries"]
+    starts: list[Start]
+    free: Bool[np.ndarray, " starts"]
+    options: list[str | Literal]
+
+    @staticmethod
+    def of(rows: Rows, types: tuple[int, ...]) -> Board:
+        projection, r = rows.projection, len(types)
+        askings = [
+            (number, places)
+            for number, schema in enumerate(projection.asked)
+            for places in permutations(range(arity_of(schema)), r)
+            if tuple(rows.types[number][i] for i in places) == types
+        ]
+        by_query: dict[int, np.ndarray] = {
+            query: np.flatnonzero(rows.query_of == query) for query in range(len(projection.queries))
+        }
+        starts: dict[Start, int] = {}
+        queries, parts, lists, lengths, begins = [], [], [], [], [0]
+        numbers: list[np.ndarray] = []
+        for number, (schema, places) in enumerate(askings):
+            positions = tuple(sorted(places))
+            query = projection.query_number[schema, positions]
+            order = tuple(positions.index(place) for place in places)  # place j of the predicate is this of the query
+            table = np.array(projection.reframe(r, order), dtype=np.int32)
+            queries.append(query)
+            found = by_query[query]
+            begins.append(begins[-1] + len(found))
+            parts.append(np.stack([np.full(len(found), number), found], axis=1))
+            lengths.append(rows.begin_of[found + 1] - rows.begin_of[found])
+            where = spans(rows.begin_of[found], lengths[-1])
+            lists.append(table[rows.listed[where]] if len(table) else rows.listed[where])
+            known, inverse = np.unique(rows.start_of[found], return_inverse=True)
+            seen = [rows.starts[n] for n in known.tolist()]
+            if r > 1:
+                seen = [reframed(start, [], order) for start in seen]  # type: ignore[misc]
+            mapped = np.array([starts.setdefault(start, len(starts)) for start in seen], dtype=np.int32)
+            numbers.append(mapped[inverse] if len(known) else np.zeros(0, dtype=np.int32))
+        entries = np.concatenate(parts) if parts else np.zeros((0, 2), dtype=np.int64)
+        told = [start for start in starts if start[0] == "told"]
+        literals = {x for start in told for x in start[1:] if set(x[1:]) == set(range(r))}
+        return Board(
+            types, len(projection.tokens[r]), askings, queries, np.array(begins), entries[:, 0].copy(),
+            entries[:, 1].copy(), np.append(0, np.cumsum(np.concatenate([*lengths, np.zeros(0, dtype=np.int64)]))),
+            np.concatenate([*lists, np.zeros(0, dtype=np.int32)]).astype(np.int32),
+            np.concatenate([*numbers, np.zeros(0, dtype=np.int32)]).astype(np.int32), list(starts),
+            np.array([start[0] != "told" for start in starts], dtype=bool),
+            [FALSE, TRUE, *sorted(literals, key=repr)] if told else [FALSE],
+        )  # fmt: skip
+
+    def starts_true(self, option: str | Literal) -> Bool[np.ndarray, " starts"]:
+        def holds(start: Start) -> bool:
+            return option == TRUE or (option != FALSE and option in start[1:]) if start[0] == "told" else True
+
+        return np.array([holds(start) for start in self.starts], dtype=bool)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return self.entry_asking, self.entry_begin, self.tokens, self.entry_start
+
+
+def spans(begins: Int64[np.ndarray, " n"], lengths: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " total"]:
+    """begins[0], begins[0] + 1, … for each span, one after the other."""
+    total = int(lengths.sum())
+    shift = np.repeat(begins - np.append(0, np.cumsum(lengths))[:-1], lengths)
+    return np.arange(total) + shift
+
+
+@dataclass
+class Fitted:
+    """A predicate with its signs as numbers −1, 0, 1 and who asks it."""
+
+    board: Board
+    signs: Int8[np.ndarray, " bits"]
+    starts_true: Bool[np.ndarray, " starts"]
+    option: str | Literal
+    asked: list[int] = field(default_factory=list)
+    saved: float = 0.0
+
+
+@dataclass(frozen=True)
+class Prices:
+    """In wrong labels. Each is the logarithm of how many choices there are over that of the odds of a wrong label."""
+
+    label: float  # nats that one wrong label costs
+
+    @staticmethod
+    def at(noise: float) -> Prices:
+        return Prices(log((1 - noise) / noise))
+
+    def of(self, choices: float) -> float:
+        return log(max(2.0, choices)) / self.label
+
+
+class TolerantSearch:
+    """Predicates for rows of which some labels are wrong."""
+
+    def __init__(self, rows: Rows, noise: float, care: float = 1.0) -> None:
+        self.care = care
+        self.rows, self.noise, self.prices = rows, noise, Prices.at(noise)
+        kinds = {tuple(sorted(rows.types[schema][i] for i in positions)) for schema, positions in rows.projection.queries}
+        self.boards = [Board.of(rows, types) for types in sorted(kinds, key=lambda t: (len(t), t))]
+        self.askings = sum(len(board.askings) for board in self.boards)
+        self.false_count = np.zeros(len(rows.schema_of), dtype=np.int64)
+        self.column = self.columns_of_queries()
+        self.chosen: list[Fitted] = []
+
+    def columns_of_queries(self) -> list[int]:
+        """Which column of a row a query is: its place among the queries of its schema."""
+        seen: dict[int, int] = defaultdict(int)
+        found = []
+        for schema, _ in self.rows.projection.queries:
+            found.append(seen[schema])
+            seen[schema] += 1
+        return found
+
+    def run(self) -> list[Predicate]:
+        self.fill()
+        self.care = 1.0
+        self.fit_again()
+        self.improve()
+        return [self.finished(fitted) for fitted in self.chosen]
+
+    def fill(self) -> None:
+        """Take predicates while that saves something."""
+        while (best := self.find()) is not None:
+            self.enter(best)
+            self.fit_again()
+
+    def improve(self) -> None:
+        """Take a predicate away and fill the gap anew, as long as that makes the description shorter."""
+        tried: set[bytes] = set()
+        while True:
+            for fitted in sorted(self.chosen, key=lambda f: f.saved):
+                key = fitted.signs.tobytes() + fitted.starts_true.tobytes() + bytes(str(fitted.asked), "ascii")
+                if key in tried:
+                    continue
+                tried.add(key)
+                before, kept, counts = self.nats, list(self.chosen), self.false_count.copy()
+                self.remove_same(fitted)
+                self.fit_again()
+                self.fill()
+                if self.nats < before - 1e-6:
+                    break
+                self.chosen, self.false_count = kept, counts
+            else:
+                return
+
+    @property
+    def errors(self) -> float:
+        """Labels that the model gets wrong."""
+        refuses = self.false_count > 0
+        return float(self.rows.worked[refuses].sum() + self.rows.refused[~refuses].sum())
+
+    @property
+    def nats(self) -> float:
+        """The description length of the model and of the labels that it gets wrong."""
+        return self.errors * self.prices.label + self.prices.label * sum(self.size(fitted) for fitted in self.chosen)
+
+    def size(self, fitted: Fitted) -> float:
+        return (
+            self.price_sign(fitted.board) * int((fitted.signs != 0).sum())
+            + self.price_ask * len(fitted.asked)
+            + self.price_predicate(fitted.board)
+        )
+
+    def price_sign(self, board: Board) -> float:
+        return self.prices.of(2 * board.bits)
+
+    @property
+    def price_ask(self) -> float:
+        return self.prices.of(self.askings)
+
+    def price_predicate(self, board: Board) -> float:
+        return self.prices.of(len(self.boards) * len(board.options))
+
+    def weights(self, board: Board) -> Float64[np.ndarray, " entries"]:
+        """Refused less worked of the rows that see an entry's history and are allowed so far."""
+        allowed = self.false_count == 0
+        per_history = np.zeros(len(self.rows.query_of))
+        difference = np.where(allowed, self.rows.refused - self.care * self.rows.worked, 0.0)
+        for query in dict.fromkeys(board.queries):
+            schema = self.rows.projection.queries[query][0]
+            mine = np.flatnonzero((self.rows.schema_of == schema) & allowed)
+            np.add.at(per_history, self.rows.histories[mine, self.column[query]], difference[mine])
+        return per_history[board.entry_history]
+
+    def find(self) -> Fitted | None:
+        """The predicate that saves most beside those that are there."""
+        best: Fitted | None = None
+        for board in self.boards:
+            for fitted in self.candidates(board):
+                if best is None or fitted.saved > best.saved + 1e-9:
+                    best = fitted
+        return best
+
+    def candidates(self, board: Board) -> Iterator[Fitted]:
+        weights = self.weights(board)
+        beginnings = sorted(self.beginnings(board, weights), key=lambda b: -b[0])
+        for _, signs, starts_true, option in beginnings[:KEPT]:
+            fitted = Fitted(board, signs, starts_true, option)
+            self.climb(fitted, weights)
+            if fitted.saved > 0:
+                yield fitted
+
+    def beginnings(
+        self, board: Board, weights: Float64[np.ndarray, " entries"]
+    ) -> Iterator[tuple[float, Int8[np.ndarray, " bits"], Bool[np.ndarray, " starts"], str | Literal]]:
+        """For each asking and each token that may delete: a climb for this asking alone."""
+        seen: set[bytes] = set()
+        room = self.room(board)
+        price = self.price_sign(board)
+        for a, (_, places) in enumerate(board.askings):
+            if tuple(sorted(places, key=lambda p: (board.types[places.index(p)], p))) != places:
+                continue  # the same predicate with its objects in another order
+            lo, hi = int(board.first[a]), int(board.first[a + 1])
+            if not (weights[lo:hi] > 0).any():
+                continue
+            for option in board.options:
+                for d in range(-1, board.bits):
+                    signs = np.zeros(board.bits, dtype=np.int8)
+                    starts_true = board.starts_true(option)
+                    if d >= 0:
+                        signs[d] = -1
+                    elif option == FALSE and board.free.any():
+                        starts_true[board.free] = False
+                    saved = climb(
+                        signs, starts_true, board.free, a, lo, hi, *board.arrays, weights, price, self.price_ask, *room
+                    )
+                    key = signs.tobytes() + starts_true.tobytes()
+                    if saved > 0 and key not in seen:
+                        seen.add(key)
+                        yield float(saved), signs, starts_true, option
+
+    def room(self, board: Board) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = len(board.askings)
+        return np.empty(n), np.empty((n, board.bits, 3)), np.empty((n, max(1, len(board.starts))))
+
+    def climb(self, fitted: Fitted, weights: Float64[np.ndarray, " entries"]) -> None:
+        """With all who might ask; sets who asks and what is saved."""
+        board = fitted.board
+        room = self.room(board)
+        saved = climb(
+            fitted.signs, fitted.starts_true, board.free, -1, 0, len(board.entry_history), *board.arrays, weights,
+            self.price_sign(board), self.price_ask, *room,
+        )  # fmt: skip
+        fitted.asked = np.flatnonzero(room[0] > self.price_ask).tolist()
+        fitted.saved = float(saved) - self.price_predicate(board)
+
+    def false_rows(self, fitted: Fitted) -> Bool[np.ndarray, " rows"]:
+        """The rows that the predicate refuses."""
+        board = fitted.board
+        false = np.zeros(len(board.entry_history), dtype=bool)
+        falsehoods(
+            fitted.signs, fitted.starts_true, board.entry_begin, board.tokens, board.entry_start, 0, len(false), false
+        )
+        out = np.zeros(len(self.rows.schema_of), dtype=bool)
+        of_history = np.zeros(len(self.rows.query_of), dtype=bool)
+        for a in fitted.asked:
+            lo, hi = int(board.first[a]), int(board.first[a + 1])
+            of_history[board.entry_history[lo:hi]] = false[lo:hi]
+            query = board.queries[a]
+            mine = np.flatnonzero(self.rows.schema_of == board.askings[a][0])
+            out[mine] |= of_history[self.rows.histories[mine, self.column[query]]]
+        return out
+
+    def enter(self, fitted: Fitted) -> None:
+        self.chosen.append(fitted)
+        self.false_count += self.false_rows(fitted)
+
+    def remove(self, fitted: Fitted) -> None:
+        self.chosen.remove(fitted)
+        self.false_count -= self.false_rows(fitted)
+
+    def fit_again(self) -> None:
+        """Each predicate beside the others, until nothing changes."""
+        for _ in range(ROUNDS):
+            changed = False
+            for fitted in list(self.chosen):
+                before = (fitted.signs.tobytes(), fitted.starts_true.tobytes(), tuple(fitted.asked))
+                self.remove_same(fitted)
+                again = replace(
+                    fitted, signs=fitted.signs.copy(), starts_true=fitted.starts_true.copy(), asked=[], saved=0.0
+                )
+                self.climb(again, self.weights(fitted.board))
+                if again.saved > 0:
+                    self.enter(again)
+                changed |= before != (again.signs.tobytes(), again.starts_true.tobytes(), tuple(again.asked))
+            if not changed:
+                return
+
+    def remove_same(self, fitted: Fitted) -> None:
+        self.chosen = [other for other in self.chosen if other is not fitted]
+        self.false_count -= self.false_rows(fitted)
+
+    def finished(self, fitted: Fitted) -> Predicate:
+        board = fitted.board
+
+        def mask(sign: int) -> int:
+            return sum(1 << int(t) for t in np.flatnonzero(fitted.signs == sign))
+
+        true_at = frozenset(
+            start for start, true in zip(board.starts, fitted.starts_true, strict=True) if true and start[0] != "told"
+        )
+        return Predicate(
+            board.types, mask(1), mask(-1), fitted.option, true_at, tuple(board.askings[a] for a in fitted.asked)
+        )
