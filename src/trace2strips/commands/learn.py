@@ -41,6 +41,10 @@ def learn(
         str | None, typer.Option(help="Of windows: what stands between a name and its arguments; '': nothing does.")
     ] = None,
     arity: Annotated[int | None, typer.Option(help="Of windows: atoms are about at most so many objects.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="Of windows: who starts alike: same, objects or own; default: all tried."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -56,7 +60,7 @@ def learn(
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate,
-            "network_only": network_only or None, "separator": separator, "arity": arity}  # fmt: skip
+            "network_only": network_only or None, "separator": separator, "arity": arity, "start": start}  # fmt: skip
     chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
     Job(seed)  # a seed out of range is refused before anything is written
     dataset = read_traces(traces)
@@ -83,6 +87,8 @@ def learn(
     if not quiet:
         if learned.lifted is not None:
             print(f"names: {learned.lifted.understood()}; lifted: {out / 'domain.pddl'}")
+        if learned.figures.assumptions:
+            print(f"certain if {'; '.join(learned.figures.assumptions)}")
         show_figures(out, learned.figures)
 
 

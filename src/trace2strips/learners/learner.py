@@ -160,6 +160,9 @@ class Figures:
     probed_traces: int | None = None
     least_sure_precondition: float | None = None
     least_sure_effect: float | None = None
+    start: str | None = None  # of windows: the level of starts and the arity at which the log is explained,
+    arity: int | None = None
+    assumptions: tuple[str, ...] = ()  # and all that what is certain assumes, a sentence each
     test_traces: int | None = None
     test_accuracy: float | None = None
     test_errors: int | None = None
@@ -171,6 +174,8 @@ class Figures:
         found = {item.name: getattr(self, item.name) for item in fields(self)}
         if self.first_contradiction is not None:
             found["first_contradiction"] = vars(self.first_contradiction)
+        if not self.assumptions:
+            del found["assumptions"]
         return {name: value for name, value in found.items() if value is not None}
 
     def with_model(self, world: WorldModel) -> Figures:
@@ -192,7 +197,8 @@ class Figures:
         for name in ("train_accuracy", "train_errors", "train_seconds", "traces"):
             if isinstance(found[name], bool) or not isinstance(found[name], int | float):
                 raise ValueError(f"{name} is no number")
-        found["warnings"] = tuple(found.get("warnings", ()))
+        for name in ("warnings", "assumptions"):
+            found[name] = tuple(found.get(name, ()))
         if (files := found.get("hidden_files")) is not None:
             found["hidden_files"] = tuple(files)
         if (first := found.get("first_contradiction")) is not None:

@@ -24,6 +24,7 @@ from trace2strips.learners.windows.collection import (
 )
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.predicates import as_words
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import StartNames, Summary
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
 from trace2strips.traces import Dataset
@@ -39,7 +40,7 @@ class Answer(IntEnum):
 
 @compiled(vector=True)
 def answer_traces(  # type: ignore[no-untyped-def]
-    first, last, discover, tokens, refused, offsets, kinds,
+    first, last, discover, by_objects, tokens, refused, offsets, kinds,
     slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, parts, sizes, told_tuple, told_bit,
     stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask, seen_key, seen_mask,
     start_rows, start_table, start_map, counts,
@@ -73,7 +74,7 @@ def answer_traces(  # type: ignore[no-untyped-def]
                 if start_stamp[about] != generation:
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         return t
-                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes)
+                    fill_start_row(row, state, by_objects, about, generation, told_stamp, told, parts, sizes)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                 if discover:
@@ -194,11 +195,11 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
         at = 0
         while at < len(dataset):
             at = answer_traces(
-                at, len(dataset), discover, dataset.tokens, dataset.inapplicable, dataset.offsets,
-                dataset.vocabulary.kinds, e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema,
-                e.frames, e.parts, e.sizes, e.told_tuple, e.told_bit, *arrays, scratch.start_rows, scratch.start_table,
-                start_map, scratch.counts, keys, bounds, as_words(flat, words), refusal_bounds, reason_bounds,
-                reason_key, reasons, out,
+                at, len(dataset), discover, summary.start == StartLevel.OBJECTS, dataset.tokens, dataset.inapplicable,
+                dataset.offsets, dataset.vocabulary.kinds, e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame,
+                e.slot_bit, e.schema, e.frames, e.parts, e.sizes, e.told_tuple, e.told_bit, *arrays,
+                scratch.start_rows, scratch.start_table, start_map, scratch.counts, keys, bounds,
+                as_words(flat, words), refusal_bounds, reason_bounds, reason_key, reasons, out,
             )  # fmt: skip
             if at < len(dataset):
                 scratch.counts[5] = 5  # STARTS
@@ -207,7 +208,7 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
             names = StartNames(scratch, dataset.vocabulary)
             count = int(scratch.counts[4])
             start_map = np.full((max(1, count), len(e.orders)), -1, dtype=np.int64)
-            for n in range(count):
+            for n in range(count if summary.start != StartLevel.OWN else 0):  # a start of its own is not known
                 for frame, order in enumerate(e.orders):
                     if len(order) == arity_of_start(scratch, n):
                         start_map[n, frame] = starts.get(names.name(n, order), -1)

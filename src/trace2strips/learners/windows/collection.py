@@ -14,6 +14,7 @@ from jaxtyping import Int64, UInt64
 
 from trace2strips.compilation import compiled
 from trace2strips.learners.windows.encoding import Encoding
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
 from trace2strips.traces import Dataset
 
@@ -125,8 +126,9 @@ def find_start(row, start_rows, start_table, counts):  # type: ignore[no-untyped
 
 
 @compiled(vector=True)
-def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes):  # type: ignore[no-untyped-def]
-    """What a START is told apart by: the named state and the tuple, or the atoms told of the tuple and of its parts."""
+def fill_start_row(row, state, by_objects, about, generation, told_stamp, told, parts, sizes):  # type: ignore[no-untyped-def]
+    """What a START is told apart by: the named state and the tuple, or the atoms told of the tuple and of its parts;
+    with `by_objects` the tuple comes last, one more than its number."""
     words = told.shape[1]
     for w in range(len(row)):
         row[w] = 0
@@ -135,6 +137,8 @@ def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes
         row[1] = np.uint64(about)
         return
     row[0] = np.uint64(sizes[about])
+    if by_objects:
+        row[len(row) - 1] = np.uint64(about + 1)
     if told_stamp[about] == generation:
         for w in range(words):
             row[1 + w] = told[about, w]
@@ -183,13 +187,14 @@ def hear_of(token, generation, told_tuple, told_bit, told_stamp, told):  # type:
 
 @compiled(vector=True)
 def collect(  # type: ignore[no-untyped-def]
-    first, last, own, tokens, refused, offsets, kinds, trace_number,
+    first, last, own, by_objects, tokens, refused, offsets, kinds, trace_number,
     slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, query_bits, parts, sizes, told_tuple,
     told_bit, stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask,
     keys, heads, windows, following, places, start_rows, start_table,
     refusal_schema, refusal_place, refusal_start, reason_key, reason_window, refusal_table, counts,
 ):  # fmt: skip
-    """counts: windows, keys, refusals, reasons, starts. `own`: the START of a tuple is that of this very start."""
+    """counts: windows, keys, refusals, reasons, starts. From `own` on, if not −1, numbers of states are those of traces
+    that start in their own way; `by_objects`: told STARTs are told apart by their objects too."""
     orders = np.int64(len(frames))
     words = windows.shape[1]
     for t in range(first, last):
@@ -210,8 +215,8 @@ def collect(  # type: ignore[no-untyped-def]
             if kind == INIT_STATE:
                 state = np.int64(token)
                 continue
-            if own >= 0 and state < 0:  # a named start keeps its name
-                state = own + t
+            if own >= 0:
+                state = own + trace_number[t]
             worked = not refused[i]
             begin, end = slot_start[token], slot_start[token + 1]
             place = place_of_trace | position
@@ -250,7 +255,7 @@ def collect(  # type: ignore[no-untyped-def]
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         counts[5] = STARTS
                         return t
-                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes)
+                    fill_start_row(row, state, by_objects, about, generation, told_stamp, told, parts, sizes)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                 key = query << np.int64(40) | START_MARK | (np.int64(start_of[about]) * orders + frame)
@@ -324,7 +329,7 @@ class Collected:
     @staticmethod
     def empty(encoding: Encoding, size: int = 1024) -> Collected:
         words = encoding.words
-        row = max(3, 1 + (1 + encoding.parts.shape[1]) * encoding.feature_words)
+        row = 2 + (1 + encoding.parts.shape[1]) * encoding.feature_words
         return Collected(
             encoding,
             np.full(4 * size, EMPTY), np.empty(4 * size, dtype=np.int64),
@@ -396,8 +401,10 @@ def hash_refusals(schema, start, reason_key, reason_window, table, count):  # ty
         table[spot] = n
 
 
-def collect_windows(dataset: Dataset, encoding: Encoding, own: bool = False, first_trace: int = 0) -> Collected:
-    """All traces. `own`: the START of a tuple is shared by traces that begin in the very same way alone."""
+def collect_windows(
+    dataset: Dataset, encoding: Encoding, start: StartLevel = StartLevel.SAME, first_trace: int = 0
+) -> Collected:
+    """All traces; `start` says which of them are taken to start alike."""
     found = Collected.empty(encoding)
     e, tuples = encoding, len(encoding.tuples)
     query_bits = np.array([len(e.projection.tokens[len(s)]) for _, s in e.projection.queries], dtype=np.int64)
@@ -414,8 +421,9 @@ def collect_windows(dataset: Dataset, encoding: Encoding, own: bool = False, fir
     at = 0
     while True:
         at = collect(
-            at, len(dataset), np.int64(len(dataset.vocabulary) if own else -1), dataset.tokens, dataset.inapplicable,
-            dataset.offsets, dataset.vocabulary.kinds, numbers,
+            at, len(dataset), np.int64(len(dataset.vocabulary) if start == StartLevel.OWN else -1),
+            start == StartLevel.OBJECTS, dataset.tokens, dataset.inapplicable, dataset.offsets,
+            dataset.vocabulary.kinds, numbers,
             e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, query_bits, e.parts,
             e.sizes, e.told_tuple, e.told_bit, *scratch,
             found.keys, found.heads, found.windows, found.following, found.places, found.start_rows, found.start_table,

@@ -11,13 +11,23 @@ import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.errors import TraceError, UserError, suggest
-from trace2strips.learners.learner import Job, Learned, Learner, Predictor, basic_figures, check_starts, one_sided
+from trace2strips.learners.learner import (
+    Job,
+    Learned,
+    Learner,
+    Predictor,
+    basic_figures,
+    check_starts,
+    one_sided,
+    refuse_unknown,
+)
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.model.vocabulary import Vocabulary
@@ -31,13 +41,17 @@ FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly 
 @dataclass(frozen=True)
 class Windows(Learner):
     """`separator`: what stands between an action's name and its arguments; None: found out, '': there are none.
-    `arity`: atoms are about at most so many objects; None: two, and more where a refusal stays inexplicable."""
+    `arity`: atoms are about at most so many objects; None: two, and more where a refusal stays inexplicable.
+    `start`: what is assumed of starts (`StartLevel`); None: the strongest level at which the log is explainable."""
 
     name = "windows"
     separator: str | None = None
     arity: int | None = None
+    start: str | None = None
 
     def __post_init__(self) -> None:
+        if self.start is not None:
+            refuse_unknown(self.start, tuple(StartLevel), "level of starts")
         if self.arity is not None and not 0 <= self.arity <= MOST:
             raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
 
@@ -51,30 +65,59 @@ class Windows(Learner):
         job.tell("windows", Report())
         summary = self.summarise(dataset, naming)
         job.tell("predicates", Report())
-        found = lift(Search(summary).run(), summary.projection, summary.types, naming)
+        searched = self.searched(summary, dataset, naming)
+        found = lift(Search(searched).run(), searched.projection, searched.types, naming)
         lifted = without_needless(found, dataset)
         errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
-        if summary.inexplicable:
-            count = len(summary.inexplicable)
-            told = ", if the told atoms say all of the start" if dataset.vocabulary.has_init_false else ""
+        if searched.inexplicable:
+            count, start = len(searched.inexplicable), searched.start.sentence
             hint = "(hint: trace2strips check --strips)"
-            warnings.append(f"{count} refusals that no STRIPS model can explain{told} {hint}")
+            warnings.append(f"{count} refusals that no STRIPS model can explain if {start} {hint}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(
-            basic_figures(dataset, errors, time.perf_counter() - clock), warnings=tuple(warnings)
+            basic_figures(dataset, errors, time.perf_counter() - clock),
+            warnings=tuple(warnings),
+            start=str(summary.start),
+            arity=summary.projection.arity,
+            assumptions=summary.assumptions,
         ).with_model(world)
         return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted)
 
-    def summarise(self, dataset: Dataset, naming: Naming, own: bool = False) -> Summary:
-        """With the smallest arity that explains the log. `own`: told atoms need not say all of the start, so that each
-        trace that tells some starts in its own way."""
+    def searched(self, summary: Summary, dataset: Dataset, naming: Naming) -> Summary:
+        """What the small model is looked for in: it starts as told atoms and names say, so all else is left out."""
+        match summary.start:
+            case StartLevel.SAME:
+                return summary
+            case StartLevel.OBJECTS:
+                return summary.as_if_alike()
+        return self.summarise_at(dataset, naming, StartLevel.SAME)
+
+    def summarise(self, dataset: Dataset, naming: Naming) -> Summary:
+        """At the strongest level of starts that explains the log, with the smallest arity there. A condition on one
+        object more is preferred to a weaker level: it still says something of every trace to come, while a start
+        that nobody knows leaves open whatever it may explain. Where nothing explains the log all are taken to start as
+        they are told."""
+        levels = tuple(StartLevel) if self.start is None else (StartLevel(self.start),)
+        first: Summary | None = None
+        for level in levels:
+            if level == StartLevel.OBJECTS and first is not None and not dataset.vocabulary.has_init_false:
+                continue  # nothing is told: it is the level before
+            summary = self.summarise_at(dataset, naming, level)
+            if not summary.inexplicable:
+                return summary
+            first = first or summary
+        assert first is not None
+        return first
+
+    def summarise_at(self, dataset: Dataset, naming: Naming, level: StartLevel) -> Summary:
+        """With the smallest arity that explains the log at this level."""
         arity = FIRST if self.arity is None else self.arity
         while True:
-            encoding = encode(dataset, naming, arity)
-            summary = summarise(collect_windows(dataset, encoding, own), dataset.vocabulary)
+            found = collect_windows(dataset, encode(dataset, naming, arity), level)
+            summary = summarise(found, dataset.vocabulary, level)
             largest = max((arity_of(schema) for schema in summary.projection.asked), default=0)
             if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
                 return summary

@@ -16,16 +16,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected
 from trace2strips.learners.windows.projection import Projection, arity_of
+from trace2strips.learners.windows.starts import Start, StartLevel
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces.names import Schema
 
-Start = tuple[Any, ...]  # ("told", features…) or ("start", name, objects…)
 Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit or a START
 Place = int  # trace << 32 | position
 
@@ -43,6 +42,18 @@ class Summary:
     types: tuple[tuple[int, ...], ...]  # of the arguments of each schema
     smallest: dict[Reason, dict[int, Place]]  # windows as sets of bits
     refusals: tuple[Refusal, ...]
+    start: StartLevel = StartLevel.SAME
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What whatever is certain assumes, a sentence each."""
+        objects = f"{self.projection.arity} object{'s' * (self.projection.arity != 1)}"
+        return (
+            self.start.sentence,
+            f"a condition is about at most {objects}, all of them arguments of the action",
+            "a refused attempt changed nothing",
+            "the labels are right",
+        )
 
     def live(self, situation: dict[Reason, int]) -> dict[Reason, int]:
         return {reason: window for reason, window in situation.items() if not self.ruled_out(reason, window)}
@@ -75,15 +86,43 @@ class Summary:
             )
             for refusal in self.refusals
         )
-        return Summary(projection, types, {moved(reason): kept for reason, kept in self.smallest.items()}, refusals)
+        smallest = {moved(reason): kept for reason, kept in self.smallest.items()}
+        return replace(self, projection=projection, types=types, smallest=smallest, refusals=refusals)
+
+    def without_own_starts(self) -> Summary:
+        """At level `own` what happened since a start is of no use to other traces: nothing there rules out anything of
+        them, and a refusal that its own start may explain says nothing of others."""
+
+        def is_own(reason: Reason) -> bool:
+            return not isinstance(reason[1], int) and reason[1][0] == "own"
+
+        smallest = {reason: kept for reason, kept in self.smallest.items() if not is_own(reason)}
+        refusals = tuple(refusal for refusal in self.refusals if not any(map(is_own, refusal.reasons)))
+        return replace(self, smallest=smallest, refusals=refusals)
+
+    def as_if_alike(self) -> Summary:
+        """At level `objects`: as if told atoms said all of a start, for whom only knows that. Refusals that untold
+        differences explain are inexplicable then."""
+
+        def seen(reason: Reason) -> Reason:
+            query, by = reason
+            return (query, ("told", *by[2:])) if not isinstance(by, int) and by[0] == "told-of" else reason
+
+        smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
+        for reason, kept in self.smallest.items():
+            for window, place in kept.items():
+                keep(smallest[seen(reason)], window, place)
+        refusals = [replace(r, reasons={seen(x): w for x, w in r.reasons.items()}) for r in self.refusals]
+        found, left = reduce(dict(smallest), refusals)
+        return replace(self, smallest=found, refusals=left, start=StartLevel.SAME)
 
     @property
     def inexplicable(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self.refusals if not refusal.reasons)
 
 
-def summarise(found: Collected, vocabulary: Vocabulary) -> Summary:
-    """From arrays to words."""
+def summarise(found: Collected, vocabulary: Vocabulary, start: StartLevel = StartLevel.SAME) -> Summary:
+    """From arrays to words; `start` is the level at which the windows were collected."""
     names = StartNames(found, vocabulary)
     smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
     for key, window, place in found.successes():
@@ -95,7 +134,7 @@ def summarise(found: Collected, vocabulary: Vocabulary) -> Summary:
         for r in range(int(bounds[n]), int(bounds[n + 1])):
             reasons[names.reason(int(found.reason_key[r]))] = as_int(found.reason_window[r])
         refusals.append(Refusal(int(found.refusal_schema[n]), reasons, int(found.refusal_place[n])))
-    return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals))
+    return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals), start)
 
 
 def keep(kept: dict[int, Place], window: int, place: Place) -> None:
@@ -171,8 +210,10 @@ class StartNames:
         e, row = self.found.encoding, self.found.start_rows[number]
         if int(row[0]) >= NAMED:
             state, about = int(row[0]) - NAMED, e.tuples[int(row[1])]
-            label = self.vocabulary.subjects[state] if state < len(self.vocabulary) else state - len(self.vocabulary)
-            return ("start", label, *(e.objects[about[i]] for i in order))
+            objects = (e.objects[about[i]] for i in order)
+            if state >= len(self.vocabulary):
+                return ("own", state - len(self.vocabulary), *objects)
+            return ("start", self.vocabulary.subjects[state], *objects)
         where = {place: j for j, place in enumerate(order)}  # of an object of the sorted tuple
         r, words = len(order), e.feature_words
         told = []
@@ -182,4 +223,8 @@ class StartNames:
             for i, (predicate, places) in enumerate(e.features):
                 if int(mask[i // 64]) >> (i % 64) & 1:
                     told.append((predicate, *(where[subset[place]] for place in places)))
-        return ("told", *sorted(told, key=repr))
+        literals = sorted(told, key=repr)
+        if number_of_tuple := int(row[-1]):
+            about = e.tuples[number_of_tuple - 1]
+            return ("told-of", tuple(e.objects[about[i]] for i in order), *literals)
+        return ("told", *literals)
