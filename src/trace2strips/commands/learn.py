@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trace2strips.commands.terminal import ForceOption, QuietOption, place_of, show_figures, training_bar
-from trace2strips.errors import printable, with_file
+from trace2strips.errors import UserError, printable, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
 
 if TYPE_CHECKING:
-    from trace2strips.learners.learner import Figures
+    from trace2strips.learners.learner import Figures, Learned
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
 
 
 def learn(
     traces: Annotated[Path, typer.Argument(metavar="TRACES", help="Trace file or dataset to learn from.")],
-    out: Annotated[Path, typer.Option(help="Folder for the run; an unfinished one there goes on.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the run; an unfinished one there goes on.")] = None,
+    update: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A finished run of windows: learn from its log and this one.")
+    ] = None,
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset to test on.")] = None,
     learner: Annotated[str, typer.Option(help=f"{', '.join(LEARNERS)}.")] = DEFAULT,
     heads: Annotated[
@@ -51,17 +54,35 @@ def learn(
 ) -> None:
     """Learn a STRIPS world model from traces.
 
-    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl.
+    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl and
+    summary.json.gz, all it keeps of the log. With --update RUN that is enough to go on: the result is that
+    of learning from both logs at once. It is written to RUN, or to --out.
     """
     from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import learn as learn_model
+    from trace2strips.learners.learning import load
     from trace2strips.learners.registry import make_learner
     from trace2strips.learners.runs import RunLog, content_hash, open_run
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate,
             "network_only": network_only or None, "separator": separator, "arity": arity, "start": start}  # fmt: skip
-    chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
+    given = {name: value for name, value in told.items() if value is not None}
+    if update is not None:
+        if given or learner not in (DEFAULT, "windows"):
+            raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
+        before = load(update)
+        dataset = read_traces(traces)
+        learned = with_file(traces, lambda: before.update(dataset))
+        if test is not None:
+            tests = read_traces(test)
+            learned = with_file(test, lambda: learned.tested_on(tests))
+        open_run(out or update, learned.settings, force or out is None)
+        finish(learned, dataset, traces, out or update, quiet)
+        return
+    if out is None:
+        raise UserError("where shall the run go?", hint="--out FOLDER")
+    chosen = make_learner(learner, given)
     Job(seed)  # a seed out of range is refused before anything is written
     dataset = read_traces(traces)
     testing = None if test is None else read_traces(test)
@@ -82,6 +103,11 @@ def learn(
             )
     finally:
         log.close()
+    finish(learned, dataset, traces, out, quiet)
+
+
+def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: bool) -> None:
+    """Write what was learned and tell of it."""
     learned.write(out)
     warn(learned.figures, dataset, traces)
     if not quiet:
@@ -89,6 +115,8 @@ def learn(
             print(f"names: {learned.lifted.understood()}; lifted: {out / 'domain.pddl'}")
         if learned.figures.assumptions:
             print(f"certain if {'; '.join(learned.figures.assumptions)}")
+        if learned.figures.earlier_traces is not None:
+            print(f"{learned.figures.earlier_traces:,} traces were known before; accuracy is that on the new ones")
         show_figures(out, learned.figures)
 
 

@@ -88,6 +88,21 @@ class Learner(ABC):
         """The lifted world that a run folder keeps, for learners that make one."""
         return None
 
+    def summary_to_text(self, summary: Any) -> str:
+        """What is kept of the log, for learners that keep something; a run folder holds it."""
+        raise NotImplementedError
+
+    def summary_from_text(self, text: str) -> Any:
+        """The inverse; a ValueError where the text is no summary."""
+        raise NotImplementedError
+
+    def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
+        """What would have been learned from these traces behind those that were learned from."""
+        raise UserError(
+            f"learner {self.name!r} keeps nothing of its log to go on with",
+            hint="learn from all logs at once, or with --learner windows",
+        )
+
     @abstractmethod
     def predictor(self, learned: Learned) -> Predictor:
         """What predicts: the model, or a network."""
@@ -163,6 +178,7 @@ class Figures:
     start: str | None = None  # of windows: the level of starts and the arity at which the log is explained,
     arity: int | None = None
     assumptions: tuple[str, ...] = ()  # and all that what is certain assumes, a sentence each
+    earlier_traces: int | None = None  # that a run was updated from; `traces` and `train_…` are of the later ones
     test_traces: int | None = None
     test_accuracy: float | None = None
     test_errors: int | None = None
@@ -240,6 +256,7 @@ class Learned:
     figures: Figures
     weights: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
     lifted: Lifted | None = field(default=None, repr=False)
+    summary: Any = field(default=None, repr=False)  # of windows: what is kept of the log (`windows.summary.Summary`)
 
     @staticmethod
     def of(
@@ -282,13 +299,21 @@ class Learned:
         """Write the results into a run folder that is open already."""
         lifted = None if self.lifted is None else self.lifted.to_json()
         domain = None if self.lifted is None else self.lifted.pddl()
+        summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
-        write_run(RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, domain), folder)
+        record = RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, domain, summary)
+        write_run(record, folder)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The learner, its settings and the seed as a run folder says them."""
         return self.learner.run_settings(self.seed, self.data)
+
+    def update(self, traces: Traces, watch: Watcher | None = None) -> Learned:
+        """With these traces behind those that were learned from: the same model as from all at once."""
+        dataset = as_dataset(traces)
+        self.learner.check(dataset)
+        return self.learner.update(self, dataset, Job(self.seed, None, watch))
 
     def start(self, name: str | None = None) -> State:
         """What the model says of an initial state: by name, or where traces that tell nothing begin."""

@@ -65,7 +65,7 @@ def read_traces(
     path = Path(path)
     form = format_of(path)
     if form is None:
-        return Dataset.load(path)
+        return replace(Dataset.load(path), file=str(path))
     numbered = list(form.read(path, progress))
     if not numbered:
         with reading(path), path.open("rb") as stream:
@@ -75,7 +75,7 @@ def read_traces(
     try:
         if vocabulary is not None and any_state:
             vocabulary = replace(vocabulary, init_states=vocabulary_of(traces).init_states)
-        return Dataset.of(traces, vocabulary, lines)
+        return replace(Dataset.of(traces, vocabulary, lines), file=str(path))
     except TraceError as error:
         error.file = str(path)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,13 +23,13 @@ from trace2strips.learners.learner import (
     refuse_unknown,
 )
 from trace2strips.learners.training import Report
-from trace2strips.learners.windows.collection import collect_windows
-from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.memory import merge, summarise_log
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.starts import StartLevel
-from trace2strips.learners.windows.summary import Summary, summarise
+from trace2strips.learners.windows.summary import Summary
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset
@@ -64,10 +65,51 @@ class Windows(Learner):
         naming = understand(dataset.vocabulary.actions, self.separator)
         job.tell("windows", Report())
         summary = self.summarise(dataset, naming)
+        searched = summary
+        if summary.start == StartLevel.OWN:
+            searched = self.summarise_at(dataset, naming, StartLevel.SAME)
         job.tell("predicates", Report())
-        searched = self.searched(summary, dataset, naming)
-        found = lift(Search(searched).run(), searched.projection, searched.types, naming)
-        lifted = without_needless(found, dataset)
+        return self.with_small_model(summary.without_own_starts(), searched, dataset, job, clock)
+
+    def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
+        clock = time.perf_counter()
+        before: Summary | None = learned.summary
+        again = "learn from all logs at once"
+        if before is None:
+            raise UserError("the run is of an earlier version and kept nothing of its log", hint=again)
+        if before.inexplicable or before.start == StartLevel.OWN:
+            why = "no model explains" if before.inexplicable else "only starts of their own explain"
+            raise UserError(f"{why} the log of the run, so the log itself is needed", hint=again)
+        vocabulary = united(learned.vocabulary, dataset.vocabulary)
+        if (naming := understand(vocabulary.actions, self.separator)) != before.naming:
+            hint = f"--separator, or {again}"
+            raise TraceError(f"with these traces names are read in another way: {naming}", hint=hint)
+        job.tell("windows", Report())
+        summary = merge(before, summarise_log(dataset, naming, before.projection.arity, before.start))
+        if summary.inexplicable:
+            place = summary.where(summary.inexplicable[0].place)
+            raise TraceError(
+                f"with these traces no model explains the refusal at {place}, if {'; '.join(summary.assumptions[:2])}",
+                hint=f"{again}: weaker assumptions are tried then",
+            )
+        job.tell("predicates", Report())
+        found = self.with_small_model(summary, summary, dataset, job, clock)
+        data = hashlib.sha256(f"{learned.data} {found.data}".encode()).hexdigest()
+        figures = replace(found.figures, earlier_traces=before.traces)
+        assert isinstance(found.lifted, LiftedWorld)
+        world = found.lifted.world(vocabulary)
+        return replace(found, data=data, vocabulary=vocabulary, world=world, figures=figures.with_model(world))
+
+    def with_small_model(
+        self, summary: Summary, searched: Summary, dataset: Dataset, job: Job, clock: float
+    ) -> Learned:
+        """`searched` is what the model is looked for in: it starts as told atoms and names say, so all else of starts
+        is left out. Whether a precondition is needless is asked of the sample that is kept, so that nothing depends on
+        traces that are not."""
+        if searched.start == StartLevel.OBJECTS:
+            searched = searched.as_if_alike()
+        found = lift(Search(searched).run(), searched.projection, searched.types, searched.naming)
+        lifted = without_needless(found, Dataset.of([sampled.trace for sampled in summary.sample]))
         errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
@@ -84,16 +126,13 @@ class Windows(Learner):
             arity=summary.projection.arity,
             assumptions=summary.assumptions,
         ).with_model(world)
-        return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted)
+        return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
 
-    def searched(self, summary: Summary, dataset: Dataset, naming: Naming) -> Summary:
-        """What the small model is looked for in: it starts as told atoms and names say, so all else is left out."""
-        match summary.start:
-            case StartLevel.SAME:
-                return summary
-            case StartLevel.OBJECTS:
-                return summary.as_if_alike()
-        return self.summarise_at(dataset, naming, StartLevel.SAME)
+    def summary_to_text(self, summary: Summary) -> str:
+        return to_text(summary)
+
+    def summary_from_text(self, text: str) -> Summary:
+        return from_text(text)
 
     def summarise(self, dataset: Dataset, naming: Naming) -> Summary:
         """At the strongest level of starts that explains the log, with the smallest arity there. A condition on one
@@ -116,8 +155,7 @@ class Windows(Learner):
         """With the smallest arity that explains the log at this level."""
         arity = FIRST if self.arity is None else self.arity
         while True:
-            found = collect_windows(dataset, encode(dataset, naming, arity), level)
-            summary = summarise(found, dataset.vocabulary, level)
+            summary = summarise_log(dataset, naming, arity, level)
             largest = max((arity_of(schema) for schema in summary.projection.asked), default=0)
             if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
                 return summary
@@ -154,3 +192,10 @@ class LiftedPredictor:
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         return wrong_traces(self.lifted.over_tokens(dataset.vocabulary), dataset)
+
+
+def united(one: Vocabulary, other: Vocabulary) -> Vocabulary:
+    """All names of two logs, sorted."""
+    groups = zip(one.groups, other.groups, strict=True)
+    atoms, states, actions, finals = (tuple(sorted({*mine, *theirs})) for mine, theirs in groups)
+    return Vocabulary(actions, atoms, states, finals, one.has_init_false or other.has_init_false)

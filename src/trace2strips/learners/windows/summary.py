@@ -13,17 +13,18 @@ once, to the byte. What makes that possible: whatever is left out stays needless
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 
 from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected
+from trace2strips.learners.windows.origins import Sampled, Source
 from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.learners.windows.starts import Start, StartLevel
 from trace2strips.model.vocabulary import Vocabulary
-from trace2strips.traces.names import Schema
+from trace2strips.traces.names import PLAIN, Naming, Schema
 
 Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit or a START
 Place = int  # trace << 32 | position
@@ -43,6 +44,31 @@ class Summary:
     smallest: dict[Reason, dict[int, Place]]  # windows as sets of bits
     refusals: tuple[Refusal, ...]
     start: StartLevel = StartLevel.SAME
+    naming: Naming = PLAIN
+    traces: int = 0  # of the log
+    objects: tuple[tuple[str, ...], ...] = ()  # of each type, sorted
+    sources: tuple[Source, ...] = ()
+    lines: Mapping[int, int] = field(default_factory=dict)  # in their files, of the traces that are pointed to
+    sample: tuple[Sampled, ...] = ()
+
+    def where(self, place: Place) -> str:
+        """A place of the log for people."""
+        trace, position = place >> 32, place & (2**32 - 1)
+        return f"{self.where_is(trace)}, attempt {position + 1}"
+
+    def where_is(self, trace: int) -> str:
+        source = max((s for s in self.sources if s.first <= trace), key=lambda s: s.first, default=Source(None, 0))
+        if source.file is None:
+            return f"trace {trace + 1}"
+        if trace in self.lines:
+            return f"{source.file}:{self.lines[trace]}"
+        return f"{source.file}, trace {trace - source.first + 1}"
+
+    def witnesses(self) -> set[int]:
+        """The traces that are pointed to."""
+        places = {place for kept in self.smallest.values() for place in kept.values()}
+        places |= {refusal.place for refusal in self.refusals}
+        return {place >> 32 for place in places} | {sampled.number for sampled in self.sample}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -78,6 +104,7 @@ class Summary:
         first = 1 + max((kind for kinds in self.types for kind in kinds), default=-1)
         count = len(old.schemas)
         types = (*self.types[:count], *(tuple(first + i for i in range(arity_of(s))) for s in new), *self.types[count:])
+        # their arguments have types of their own, of which no object is known
         refusals = tuple(
             Refusal(
                 refusal.schema + (len(new) if refusal.schema >= count else 0),
