@@ -180,7 +180,7 @@ def test_learn_update_and_what_a_run_folder_keeps(run: Run, tmp_path: Path) -> N
     for name in ("a", "all"):
         made = run("learn", f"{name}.jsonl", "--out", name, "--learner", "windows")
         assert made.returncode == 0, made.stderr
-        assert "\ncertain if told atoms say all of a start, " in made.stdout
+        assert "certain if told atoms say all of a start, " in made.stdout
     size = (tmp_path / "all" / "summary.json.gz").stat().st_size
     assert size < 20_000
     first = t2s.load(tmp_path / "a").summary

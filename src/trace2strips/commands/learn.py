@@ -113,8 +113,6 @@ def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: b
     if not quiet:
         if learned.lifted is not None:
             print(f"names: {learned.lifted.understood()}; lifted: {out / 'domain.pddl'}")
-        if learned.figures.assumptions:
-            print(f"certain if {'; '.join(learned.figures.assumptions)}")
         if learned.figures.earlier_traces is not None:
             print(f"{learned.figures.earlier_traces:,} traces were known before; accuracy is that on the new ones")
         show_figures(out, learned.figures)

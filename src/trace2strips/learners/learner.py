@@ -7,8 +7,9 @@ A learner is a frozen dataclass whose fields are its settings. `check` says befo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -27,9 +28,12 @@ from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
-from trace2strips.traces.reading import Traces, as_dataset
+from trace2strips.traces.one_trace import read_trace
+from trace2strips.traces.reading import Traces, as_dataset, as_trace
+from trace2strips.traces.trace import Trace
 
 Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion", "probing") and where it stands
+OneTrace = Trace | str | Sequence[tuple[str, bool]]
 LONGEST_PRINTED = 40  # lines of a model that `str` shows
 
 
@@ -103,6 +107,14 @@ class Learner(ABC):
             hint="learn from all logs at once, or with --learner windows",
         )
 
+    def certainty(self, summary: Any, dataset: Dataset) -> dict[str, Any]:
+        """The figures of how much is certain in these traces, for learners that know."""
+        return {}
+
+    def questions(self, learned: Learned) -> Questions:
+        """Who answers with certainty, where the learner keeps what its log says."""
+        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+
     @abstractmethod
     def predictor(self, learned: Learned) -> Predictor:
         """What predicts: the model, or a network."""
@@ -122,6 +134,19 @@ class Lifted(Protocol):
         """The lifted domain."""
 
     def to_json(self) -> dict[str, Any]: ...
+
+
+@runtime_checkable  # the type checker of the tests asks
+class Questions(Protocol):
+    """What can be asked of a learned world: `learners.windows.questions` answers."""
+
+    def ask(self, trace: Trace, action: str) -> Any: ...
+
+    def next(self, trace: Trace) -> tuple[Any, ...]: ...
+
+    def why(self, trace: Trace, action: str | None = None) -> tuple[Any, ...]: ...
+
+    def suggest(self, trace: Trace | None = None, count: int = 5) -> tuple[Any, ...]: ...
 
 
 @runtime_checkable  # the type checker of the tests asks
@@ -179,6 +204,9 @@ class Figures:
     arity: int | None = None
     assumptions: tuple[str, ...] = ()  # and all that what is certain assumes, a sentence each
     earlier_traces: int | None = None  # that a run was updated from; `traces` and `train_…` are of the later ones
+    certain_share: float | None = None  # of windows: of the positions of test traces, what is certain and what is open;
+    open_share: float | None = None  # without any, of one half of the traces that are kept, by the other half
+    inexplicable: int | None = None  # labels that no model which fits the log explains, of test or of training traces
     test_traces: int | None = None
     test_accuracy: float | None = None
     test_errors: int | None = None
@@ -315,6 +343,35 @@ class Learned:
         self.learner.check(dataset)
         return self.learner.update(self, dataset, Job(self.seed, None, watch))
 
+    def ask(self, trace: OneTrace, action: str) -> Any:
+        """Does the action work after this trace? A `Reply`: works or refused for certain, or open, with the model's
+        guess. A trace is a `Trace`, a list of (action, ok), or text such as "pick-up(a); stack(a, b)!"."""
+        return self.questions.ask(self.one_trace(trace, action), action)
+
+    def next(self, trace: OneTrace = ()) -> tuple[Any, ...]:
+        """A `Reply` for each action over the objects of the trace."""
+        return self.questions.next(self.one_trace(trace))
+
+    def why(self, trace: OneTrace, action: str | None = None) -> tuple[Any, ...]:
+        """The proof, an `Explanation`, for the action after the trace, or for each attempt of the trace."""
+        return self.questions.why(self.one_trace(trace, action), action)
+
+    def suggest(self, trace: OneTrace | None = None, count: int = 5) -> tuple[Any, ...]:
+        """What to try next, a `Suggestion` each: the open attempts whose answers decide most."""
+        return self.questions.suggest(None if trace is None else self.one_trace(trace), count)
+
+    @cached_property
+    def questions(self) -> Questions:
+        return self.learner.questions(self)
+
+    def one_trace(self, trace: OneTrace, action: str | None = None) -> Trace:
+        """A trace as it may be given, with names that are known; and so is the action."""
+        found = read_trace(trace) if isinstance(trace, str) else as_trace(1, trace)
+        _ = self.questions  # who cannot answer says so first
+        more = () if action is None else (Trace((action,), (False,), found.init, found.state),)
+        self.learner.check_names(self.vocabulary, Dataset.of([found, *more]).vocabulary)
+        return found
+
     def start(self, name: str | None = None) -> State:
         """What the model says of an initial state: by name, or where traces that tell nothing begin."""
         return self.need_world().start(START if name is None else name)
@@ -349,6 +406,7 @@ class Learned:
         if self.figures.model_train_errors is not None:  # the network predicts, a model was read out of it
             errors = int(WorldPredictor(self.need_world()).wrong_traces(dataset).sum())
             found |= {"model_test_errors": errors, "model_test_accuracy": 1 - errors / len(dataset)}
+        found |= self.learner.certainty(self.summary, dataset)
         return replace(self, figures=replace(self.figures, test_traces=len(dataset), **found))
 
     def over_tokens(self, dataset: Dataset) -> StripsModel:

@@ -23,10 +23,12 @@ from trace2strips.learners.learner import (
     refuse_unknown,
 )
 from trace2strips.learners.training import Report
+from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.memory import merge, summarise_log
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary
@@ -109,7 +111,8 @@ class Windows(Learner):
         if searched.start == StartLevel.OBJECTS:
             searched = searched.as_if_alike()
         found = lift(Search(searched).run(), searched.projection, searched.types, searched.naming)
-        lifted = without_needless(found, Dataset.of([sampled.trace for sampled in summary.sample]))
+        sample = Dataset.of([sampled.trace for sampled in summary.sample])
+        lifted = without_needless(found, sample)
         errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
@@ -125,8 +128,40 @@ class Windows(Learner):
             start=str(summary.start),
             arity=summary.projection.arity,
             assumptions=summary.assumptions,
+            **self.held_out(summary),
+            inexplicable=len(summary.inexplicable),
         ).with_model(world)
         return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
+
+    def certainty(self, summary: Summary | None, dataset: Dataset) -> dict[str, Any]:
+        if summary is None:
+            return {}
+        answers = answer_all(summary, dataset, summary.naming)
+        asked = max(1, int((answers != Answer.NOT_ASKED).sum()))
+        works, refused = answers == Answer.WORKS, answers == Answer.REFUSED
+        return {
+            "certain_share": int((works | refused).sum()) / asked,
+            "open_share": int((answers == Answer.OPEN).sum()) / asked,
+            "inexplicable": int((works & dataset.inapplicable | refused & ~dataset.inapplicable).sum()),
+        }
+
+    def held_out(self, summary: Summary) -> dict[str, Any]:
+        """What one half of the kept traces makes certain in the other: all that was learned from is certain itself."""
+        traces = [sampled.trace for sampled in summary.sample]
+        if summary.inexplicable:
+            return {"certain_share": 0.0, "open_share": 1.0}
+        if len(traces) < 2:
+            return {}
+        known, new = Dataset.of(traces[::2]), Dataset.of(traces[1::2])
+        half = summarise_log(known, summary.naming, summary.projection.arity, summary.start)
+        shares = self.certainty(half.without_own_starts(), new)
+        return {name: shares[name] for name in ("certain_share", "open_share")}
+
+    def questions(self, learned: Learned) -> Questions:
+        if learned.summary is None:
+            raise UserError("the run is of an earlier version and kept nothing of its log", hint="learn it again")
+        assert isinstance(learned.lifted, LiftedWorld)
+        return Questions(learned.summary, learned.lifted)
 
     def summary_to_text(self, summary: Summary) -> str:
         return to_text(summary)

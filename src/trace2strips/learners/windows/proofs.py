@@ -109,13 +109,14 @@ def situation_of(
     return number, history.situation(number, objects, lambda about: start_key(trace, told, about, summary.start, index))
 
 
-def describe(summary: Summary, reason: Reason) -> str:
-    """What may have taken something away, in words: `stack(_, 1)`, where 1 is the first argument of the attempt."""
+def describe(summary: Summary, reason: Reason, objects: tuple[str, ...] | None = None) -> str:
+    """What may have taken something away, in words: `stack(_, 1)`, where 1 is the first argument of the attempt, or
+    that object."""
     query, by = reason
     _, positions = summary.projection.queries[query]
     if not isinstance(by, int):
         return "the start"
-    return token_name(summary, len(positions), by, positions)
+    return token_name(summary, len(positions), by, positions, objects)
 
 
 def names_of(summary: Summary, reason: Reason, window: int) -> Iterator[str]:
@@ -123,8 +124,11 @@ def names_of(summary: Summary, reason: Reason, window: int) -> Iterator[str]:
     return (token_name(summary, len(positions), bit, positions) for bit in bits_of(window))
 
 
-def token_name(summary: Summary, arity: int, bit: int, positions: tuple[int, ...]) -> str:
+def token_name(
+    summary: Summary, arity: int, bit: int, positions: tuple[int, ...], objects: tuple[str, ...] | None = None
+) -> str:
     schema, places = summary.projection.tokens[arity][bit]
     name, pattern = summary.projection.schemas[schema]
-    of = {place: str(positions[i] + 1) for i, place in enumerate(places)}
+    names = objects or [str(i + 1) for i in range(max(positions, default=-1) + 1)]
+    of = {place: names[positions[i]] for i, place in enumerate(places)}
     return f"{name}({', '.join(of.get(argument, '_') for argument in pattern)})" if pattern else name
