@@ -218,3 +218,12 @@ def test_a_broken_summary_file(tmp_path: Path) -> None:
     file.write_bytes(gzip.compress(b" " * 2**29))
     with pytest.raises(FileError, match="more than 268,435,456 bytes when unpacked"):
         t2s.load(tmp_path / "run")
+
+
+def test_types_that_only_both_logs_show_to_be_one() -> None:
+    one = [Trace(("go(a)", "load(b)", "wait(c)"), (True, True, True))]
+    other = [Trace(("go(b)", "stop(c)"), (True, True))]
+    a, b, both = (kept(log, 2, StartLevel.SAME) for log in (one, other, one + other))
+    assert (a.types, a.objects) == (((0,), (1,), (2,)), (("a",), ("b",), ("c",)))
+    assert (both.types, both.objects) == (((0,), (0,), (1,), (1,)), (("a", "b"), ("c",)))
+    assert to_text(merge(a, b)) == to_text(both)

@@ -208,7 +208,7 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
             names = StartNames(scratch, dataset.vocabulary)
             count = int(scratch.counts[4])
             start_map = np.full((max(1, count), len(e.orders)), -1, dtype=np.int64)
-            for n in range(count if summary.start != StartLevel.OWN else 0):  # a start of its own is not known
+            for n in range(count):
                 for frame, order in enumerate(e.orders):
                     if len(order) == arity_of_start(scratch, n):
                         start_map[n, frame] = starts.get(names.name(n, order), -1)
