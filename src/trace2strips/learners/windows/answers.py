@@ -74,7 +74,7 @@ def answer_traces(  # type: ignore[no-untyped-def]
                 if start_stamp[about] != generation:
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         return t
-                    fill_start_row(row, state, by_objects, about, generation, told_stamp, told, parts, sizes)
+                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes, by_objects)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                 if discover:

@@ -126,7 +126,7 @@ def find_start(row, start_rows, start_table, counts):  # type: ignore[no-untyped
 
 
 @compiled(vector=True)
-def fill_start_row(row, state, by_objects, about, generation, told_stamp, told, parts, sizes):  # type: ignore[no-untyped-def]
+def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes, by_objects=False):  # type: ignore[no-untyped-def]
     """What a START is told apart by: the named state and the tuple, or the atoms told of the tuple and of its parts;
     with `by_objects` the tuple comes last, one more than its number."""
     words = told.shape[1]
@@ -255,7 +255,7 @@ def collect(  # type: ignore[no-untyped-def]
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         counts[5] = STARTS
                         return t
-                    fill_start_row(row, state, by_objects, about, generation, told_stamp, told, parts, sizes)
+                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes, by_objects)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                 key = query << np.int64(40) | START_MARK | (np.int64(start_of[about]) * orders + frame)

@@ -25,7 +25,7 @@ from trace2strips.learners.learner import (
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
-from trace2strips.learners.windows.memory import merge, summarise_log
+from trace2strips.learners.windows.memory import merge, summarise_log, windows_of
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
 from trace2strips.learners.windows.questions import Questions
@@ -39,6 +39,7 @@ from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.names import Naming, understand
 
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
+HELD_OUT = 400  # traces: one half of them shows what the other makes certain
 
 
 @dataclass(frozen=True)
@@ -147,13 +148,13 @@ class Windows(Learner):
 
     def held_out(self, summary: Summary) -> dict[str, Any]:
         """What one half of the kept traces makes certain in the other: all that was learned from is certain itself."""
-        traces = [sampled.trace for sampled in summary.sample]
+        traces = [sampled.trace for sampled in summary.sample[:HELD_OUT]]
         if summary.inexplicable:
             return {"certain_share": 0.0, "open_share": 1.0}
         if len(traces) < 2:
             return {}
         known, new = Dataset.of(traces[::2]), Dataset.of(traces[1::2])
-        half = summarise_log(known, summary.naming, summary.projection.arity, summary.start)
+        half = windows_of(known, summary.naming, summary.projection.arity, summary.start)
         shares = self.certainty(half.without_own_starts(), new)
         return {name: shares[name] for name in ("certain_share", "open_share")}
 

@@ -26,9 +26,14 @@ from trace2strips.traces.names import Naming
 Argument = tuple[int, int]  # a schema's number, and which of its arguments
 
 
+def windows_of(dataset: Dataset, naming: Naming, arity: int, start: StartLevel) -> Summary:
+    """The windows and refusals alone, with atoms about at most so many objects, at this level of starts."""
+    return summarise(collect_windows(dataset, encode(dataset, naming, arity), start), dataset.vocabulary, start)
+
+
 def summarise_log(dataset: Dataset, naming: Naming, arity: int, start: StartLevel) -> Summary:
-    """With atoms about at most so many objects, at this level of starts."""
-    found = summarise(collect_windows(dataset, encode(dataset, naming, arity), start), dataset.vocabulary, start)
+    """With all that is kept."""
+    found = windows_of(dataset, naming, arity, start)
     types: dict[int, set[str]] = defaultdict(set)
     groups = found.projection.schemas, found.projection.tests
     number_of = [{schema: i for i, schema in enumerate(group)} for group in groups]

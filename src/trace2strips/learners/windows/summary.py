@@ -255,3 +255,8 @@ class StartNames:
             about = e.tuples[number_of_tuple - 1]
             return ("told-of", tuple(e.objects[about[i]] for i in order), *literals)
         return ("told", *literals)
+
+
+__all__ = [
+    "Place", "Reason", "Refusal", "Start", "StartNames", "Summary", "as_int", "implies", "keep", "reduce", "summarise",
+]  # fmt: skip
