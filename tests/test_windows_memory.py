@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trace2strips as t2s
+from test_windows import roads_log
 from trace2strips.errors import FileError, TraceError, UserError
 from trace2strips.learners.windows import origins
+from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.memory import merge, summarise_log
 from trace2strips.learners.windows.saving import from_text, to_text
@@ -29,8 +31,9 @@ CALL = Naming("call")
 SCHEMAS = {"go": 0, "take": 1, "put": 1, "join": 2}
 
 
-def random_log(seed: int, traces: int) -> list[Trace]:
-    """Of a hidden world with one predicate over no, one and two objects: some starts are told, some named, some not."""
+def random_log(seed: int, traces: int, told_nothing: bool = False) -> list[Trace]:
+    """Of a hidden world with one predicate over no, one and two objects: some starts are told, some named, some not. Or
+    nothing is told, and each trace starts in its own way."""
     rng = random.Random(seed)
     tokens = {
         r: [(name, places) for name, size in SCHEMAS.items() for places in permutations(range(size), r)]
@@ -43,7 +46,7 @@ def random_log(seed: int, traces: int) -> list[Trace]:
     for _ in range(traces):
         objects = "xyz" if rng.random() < 0.5 else "vwx"
         atoms = [about for r in range(3) for about in permutations(objects, r)]
-        kind = rng.choice(("told", "s1", "s2", "start"))
+        kind = rng.choice(("told", "s1", "s2", "start")) if not told_nothing else "told"
         value = {about: rng.random() < 0.5 for about in atoms}
         if kind != "told":
             value = {about: words[kind].get("p" + "".join(about), False) for about in atoms}
@@ -62,6 +65,9 @@ def random_log(seed: int, traces: int) -> list[Trace]:
             for r, token, about in touched if ok[-1] else ():
                 value[about] = value[about] if signs[r, token] == 0 else signs[r, token] > 0
         final = {f"p({objects[0]})": value[objects[0],]} if rng.random() < 0.3 else {}
+        if told_nothing:
+            found.append(Trace(tuple(actions), tuple(ok)))
+            continue
         told = init if kind == "told" else None
         found.append(Trace(tuple(actions), tuple(ok), told, kind if kind in ("s1", "s2") else None, final))
     return found
@@ -147,6 +153,39 @@ def test_an_updated_run_is_as_of_both_logs_at_once() -> None:
     assert updated.pddl() == both.pddl()
     assert updated.vocabulary == both.vocabulary
     assert (updated.figures.traces, updated.figures.earlier_traces) == (35, 25)
+
+
+def test_an_updated_run_where_only_the_same_objects_start_alike() -> None:
+    log = roads_log()
+    one, both = t2s.learn(log[:30], "windows"), t2s.learn(log, "windows")
+    assert one.figures.start == both.figures.start == "objects"
+    updated = one.update(log[30:])
+    assert to_text(updated.summary) == to_text(both.summary)
+    assert isinstance(updated.lifted, LiftedWorld)
+    assert isinstance(both.lifted, LiftedWorld)
+    assert updated.lifted.pddl() == both.lifted.pddl()
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_no_certificate_is_wrong_where_every_trace_starts_in_its_own_way(seed: int) -> None:
+    log = random_log(seed, 60, told_nothing=True)
+    summary, test = kept(log[:30], 2, StartLevel.OWN), Dataset.of(log[30:])
+    assert not summary.inexplicable
+    answers = answer_all(summary, test, CALL)
+    assert not ((answers == Answer.WORKS) & test.inapplicable).any()
+    assert not ((answers == Answer.REFUSED) & ~test.inapplicable).any()
+
+
+def test_what_a_trace_says_itself_counts_where_every_trace_starts_in_its_own_way() -> None:
+    """Without it nothing works for certain: any start may lack what is asked for. What worked before works again."""
+    log = random_log(3, 60, told_nothing=True)
+    learned = t2s.learn(log[:40], t2s.Windows(start="own"))
+    answers = answer_all(learned.summary, Dataset.of(log[40:]), CALL)
+    assert not (answers == Answer.WORKS).any()
+    found = [one for trace in log[40:] for one in learned.why(trace)]
+    assert sum(one.reply.answer == "works" for one in found) > 5
+    assert all(one.reply.answer in ("open", one.happened) for one in found)
 
 
 DOOR = [[("open", True), ("open", False), ("close", True), ("close", False), ("open", True)]] * 3

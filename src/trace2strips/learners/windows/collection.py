@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int64, UInt64
+from jaxtyping import Bool, Int64, UInt64
 
 from trace2strips.compilation import compiled
 from trace2strips.learners.windows.encoding import Encoding
@@ -367,6 +367,17 @@ class Collected:
                 for number in range(count):
                     find_start(rows[number], self.start_rows, self.start_table, self.counts)
 
+    def live(self) -> Bool[np.ndarray, " reasons"]:
+        """Which reasons of refusals no success rules out."""
+        out = np.empty(int(self.counts[3]), dtype=bool)
+        mark_live(self.reason_key, self.reason_window, self.keys, self.heads, self.windows, self.following, out)
+        return out
+
+    def is_explainable(self) -> bool:
+        """Theorem 1: whether each refusal has a live reason."""
+        before = np.append(0, np.cumsum(self.live()))[self.refusal_start[: int(self.counts[2]) + 1]]
+        return bool((np.diff(before) > 0).all())
+
     def successes(self) -> Iterator[tuple[int, UInt64[np.ndarray, " words"], int]]:
         """The smallest windows: key, window, place."""
         for place in np.flatnonzero(self.keys != EMPTY).tolist():
@@ -374,6 +385,12 @@ class Collected:
             while at >= 0:
                 yield int(self.keys[place]), self.windows[at], int(self.places[at])
                 at = int(self.following[at])
+
+
+@compiled()
+def mark_live(reason_key, reason_window, keys, heads, windows, following, out):  # type: ignore[no-untyped-def]
+    for r in range(len(out)):
+        out[r] = not is_ruled_out(reason_key[r], reason_window[r], keys, heads, windows, following)
 
 
 def doubled(array: np.ndarray) -> np.ndarray:

@@ -24,14 +24,16 @@ from trace2strips.learners.learner import (
 )
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.answers import Answer, answer_all
+from trace2strips.learners.windows.collection import Collected, collect_windows
+from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
-from trace2strips.learners.windows.memory import merge, summarise_log, windows_of
+from trace2strips.learners.windows.memory import merge, remember, summarise_log
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
 from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.starts import StartLevel
-from trace2strips.learners.windows.summary import Summary
+from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset
@@ -154,8 +156,9 @@ class Windows(Learner):
         if len(traces) < 2:
             return {}
         known, new = Dataset.of(traces[::2]), Dataset.of(traces[1::2])
-        half = windows_of(known, summary.naming, summary.projection.arity, summary.start)
-        shares = self.certainty(half.without_own_starts(), new)
+        found = collect_windows(known, encode(known, summary.naming, summary.projection.arity), summary.start)
+        half = summarise(found, known.vocabulary, summary.start)
+        shares = self.certainty(replace(half, naming=summary.naming), new)
         return {name: shares[name] for name in ("certain_share", "open_share")}
 
     def questions(self, learned: Learned) -> Questions:
@@ -176,25 +179,29 @@ class Windows(Learner):
         that nobody knows leaves open whatever it may explain. Where nothing explains the log all are taken to start as
         they are told."""
         levels = tuple(StartLevel) if self.start is None else (StartLevel(self.start),)
-        first: Summary | None = None
+        first: Collected | None = None
         for level in levels:
             if level == StartLevel.OBJECTS and first is not None and not dataset.vocabulary.has_init_false:
                 continue  # nothing is told: it is the level before
-            summary = self.summarise_at(dataset, naming, level)
-            if not summary.inexplicable:
-                return summary
-            first = first or summary
+            found = self.collect(dataset, naming, level)
+            if found.is_explainable():
+                return remember(found, dataset, naming, level)
+            first = first or found
         assert first is not None
-        return first
+        return remember(first, dataset, naming, levels[0])
 
     def summarise_at(self, dataset: Dataset, naming: Naming, level: StartLevel) -> Summary:
+        """At this level."""
+        return remember(self.collect(dataset, naming, level), dataset, naming, level)
+
+    def collect(self, dataset: Dataset, naming: Naming, level: StartLevel) -> Collected:
         """With the smallest arity that explains the log at this level."""
         arity = FIRST if self.arity is None else self.arity
         while True:
-            summary = summarise_log(dataset, naming, arity, level)
-            largest = max((arity_of(schema) for schema in summary.projection.asked), default=0)
-            if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
-                return summary
+            found = collect_windows(dataset, encode(dataset, naming, arity), level)
+            largest = max((arity_of(schema) for schema in found.encoding.projection.asked), default=0)
+            if self.arity is not None or arity >= min(MOST, largest) or found.is_explainable():
+                return found
             arity += 1
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trace2strips.errors import UserError
-from trace2strips.learners.windows.collection import collect_windows
+from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode, find_types
 from trace2strips.learners.windows.origins import Source, merge_samples, merge_sources, sample_of
 from trace2strips.learners.windows.predicates import moved
@@ -26,14 +26,14 @@ from trace2strips.traces.names import Naming
 Argument = tuple[int, int]  # a schema's number, and which of its arguments
 
 
-def windows_of(dataset: Dataset, naming: Naming, arity: int, start: StartLevel) -> Summary:
-    """The windows and refusals alone, with atoms about at most so many objects, at this level of starts."""
-    return summarise(collect_windows(dataset, encode(dataset, naming, arity), start), dataset.vocabulary, start)
-
-
 def summarise_log(dataset: Dataset, naming: Naming, arity: int, start: StartLevel) -> Summary:
-    """With all that is kept."""
-    found = windows_of(dataset, naming, arity, start)
+    """With atoms about at most so many objects, at this level of starts."""
+    return remember(collect_windows(dataset, encode(dataset, naming, arity), start), dataset, naming, start)
+
+
+def remember(collected: Collected, dataset: Dataset, naming: Naming, start: StartLevel) -> Summary:
+    """All that is kept of a log whose windows were collected at this level of starts."""
+    found = summarise(collected, dataset.vocabulary, start)
     types: dict[int, set[str]] = defaultdict(set)
     groups = found.projection.schemas, found.projection.tests
     number_of = [{schema: i for i, schema in enumerate(group)} for group in groups]

@@ -1,6 +1,7 @@
 """Questions to the version space: may this work, what may be done next, why, and what is worth trying.
 
-All of it needs the summary alone, no log; plain Python, as one situation is asked about at a time.
+All of it needs the summary alone, no log; plain Python, as one situation is asked about at a time. The trace that is
+asked about counts as a further trace of the log: what worked or was refused in it is evidence too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from trace2strips.learners.windows.predicates import bits_of
 from trace2strips.learners.windows.proofs import describe, is_within, token_name
 from trace2strips.learners.windows.reference import History, Reason
 from trace2strips.learners.windows.starts import Start, start_key
-from trace2strips.learners.windows.summary import Refusal, Summary
+from trace2strips.learners.windows.summary import Place, Refusal, Summary, keep
+from trace2strips.model.strips import State, StripsModel
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 from trace2strips.traces.dataset import vocabulary_of
@@ -125,11 +127,20 @@ class Questions:
         """The proof for an action after the trace, or for each attempt of the trace."""
         if action is not None:
             return (Standing(self, trace).explain(action),)
+        standing = Standing(self, Trace((), (), trace.init, trace.state))
         found = []
-        for i, (name, ok) in enumerate(zip(trace.actions, trace.ok, strict=True)):
-            before = Trace(trace.actions[:i], trace.ok[:i], trace.init, trace.state)
-            found.append(replace(Standing(self, before).explain(name), happened="works" if ok else "refused"))
+        for name, ok, guess in zip(trace.actions, trace.ok, self.guesses(trace), strict=True):
+            found.append(replace(standing.explain(name, guess), happened="works" if ok else "refused"))
+            standing.advance(name, ok)
         return tuple(found)
+
+    def guesses(self, trace: Trace) -> list[bool]:
+        """What the small model says of each attempt of a trace, by what worked before it."""
+        dataset = Dataset.of([replace(trace, final={})])
+        model = self.lifted.over_tokens(dataset.vocabulary)
+        steps = zip(dataset.tokens.tolist(), states_along(model, dataset), strict=False)
+        guesses = [model.actions[token].pre <= state for token, state in steps]
+        return guesses[len(guesses) - len(trace.actions) :]
 
     def suggest(self, trace: Trace | None = None, count: int = 5) -> tuple[Suggestion, ...]:
         """The open attempts whose answers decide most, after the trace or after some that are kept of the log."""
@@ -148,39 +159,73 @@ class Questions:
 
 
 class Standing:
-    """Where things stand after what worked in a trace."""
+    """Where things stand after a trace."""
 
     def __init__(self, questions: Questions, trace: Trace) -> None:
-        self.questions, self.trace, self.summary = questions, trace, questions.summary
+        self.questions, self.summary = questions, questions.summary
         self.naming = self.summary.naming
         self.projection = self.summary.projection
         self.number_of = {schema: i for i, schema in enumerate(self.projection.schemas)}
         self.told = [self.naming.words(atom) for atom in sorted(trace.init or ())]
         self.history = History(self.projection)
-        for name, ok in zip(trace.actions, trace.ok, strict=True):
-            if ok:
-                schema, objects = self.naming.schema(name)
-                self.history.apply(self.number_of[schema], objects)
         self.starts: dict[tuple[str, ...], Start] = {}
+        self.smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)  # of this trace
+        self.refusals = {schema: list(found) for schema, found in questions.refusals.items()}
+        self.contradiction: Place | None = None  # the first label that no model explains which fits all before it
+        if self.summary.inexplicable:
+            self.contradiction = self.summary.inexplicable[0].place
+        self.first = Trace((), (), trace.init, trace.state)
+        self.steps: list[tuple[str, bool]] = []
+        for name, ok in zip(trace.actions, trace.ok, strict=True):
+            self.advance(name, ok)
+
+    def advance(self, action: str, ok: bool) -> None:
+        """The next attempt of the trace: what it says joins what the log says."""
+        attempted = self.attempt(action)
+        place = self.summary.traces << 32 | len(self.steps)
+        refusals = self.refusals.setdefault(attempted.schema, [])
+        if self.contradiction is None:
+            if self.decide(attempted)[0] == (Answer.REFUSED if ok else Answer.WORKS):
+                self.contradiction = place
+            elif ok:
+                for reason, window in attempted.situation.items():
+                    keep(self.smallest[reason], window, place)
+                refusals[:] = [replace(r, reasons=left_by(attempted.situation, r.reasons)) for r in refusals]
+            else:
+                refusals.append(Refusal(attempted.schema, dict(attempted.live), place))
+        if ok:
+            self.history.apply(attempted.schema, attempted.objects)
+        self.steps.append((action, ok))
+
+    @property
+    def trace(self) -> Trace:
+        return replace(self.first, actions=tuple(name for name, _ in self.steps), ok=tuple(ok for _, ok in self.steps))
 
     def start(self, about: tuple[str, ...]) -> Start:
         if about not in self.starts:
-            self.starts[about] = start_key(self.trace, self.told, about, self.summary.start)
+            level, number = self.summary.start, self.summary.traces
+            self.starts[about] = start_key(self.first, self.told, about, level, number)
         return self.starts[about]
 
     def attempt(self, action: str) -> Attempted:
         schema, objects = self.naming.schema(action)
         number = self.number_of[schema]
         situation = self.history.situation(number, objects, self.start)
-        return Attempted(action, number, objects, situation, self.summary.live(situation))
+        live = {reason: window for reason, window in situation.items() if not self.witnesses(reason, window)}
+        return Attempted(action, number, objects, situation, live)
+
+    def witnesses(self, reason: Reason, window: int) -> list[Place]:
+        """Where successes rule out a reason: no more happened since, and yet it worked."""
+        kept = (self.summary.smallest.get(reason), self.smallest.get(reason))
+        return [place for found in kept if found for other, place in found.items() if other & ~window == 0]
 
     def decide(self, attempted: Attempted) -> tuple[Answer, Refusal | None]:
         """Theorem 2, and the refusal that shows it where it is refused."""
-        if self.summary.inexplicable:  # no model explains the log, so nothing is certain
+        if self.contradiction is not None:  # no model explains all labels, so nothing is certain
             return Answer.OPEN, None
         if not attempted.live:
             return Answer.WORKS, None
-        for refusal in self.questions.refusals[attempted.schema]:
+        for refusal in self.refusals.get(attempted.schema, ()):
             if is_within(attempted.situation, refusal):
                 return Answer.REFUSED, refusal
         return Answer.OPEN, None
@@ -200,15 +245,11 @@ class Standing:
 
     def guess(self, actions: Sequence[str]) -> dict[str, bool]:
         """What the small model says of each."""
-        start = Trace((), (), self.trace.init, self.trace.state)
-        vocabulary = vocabulary_of([self.trace, Trace(tuple(actions), (False,) * len(actions))])
-        dataset = Dataset.of([replace(start, actions=self.trace.actions, ok=self.trace.ok)], vocabulary)
+        trace = self.trace
+        vocabulary = vocabulary_of([trace, Trace(tuple(actions), (False,) * len(actions))])
+        dataset = Dataset.of([trace], vocabulary)
         model = self.questions.lifted.over_tokens(dataset.vocabulary)
-        state = frozenset(model.atoms)
-        for token, refused in zip(dataset.tokens.tolist(), dataset.inapplicable.tolist(), strict=True):
-            if not refused:
-                step = model.actions[token]
-                state = (state - step.delete) | step.add
+        *_, state = states_along(model, dataset)
         numbers = {action: dataset.vocabulary.number(Kind.ACTION, action) for action in actions}
         return {action: model.actions[number].pre <= state for action, number in numbers.items()}
 
@@ -232,7 +273,7 @@ class Standing:
 
     def objects(self) -> set[str]:
         """Those that the trace names; where it names none, all that are known."""
-        words = chain(self.told, map(self.naming.words, self.trace.actions))
+        words = chain(self.told, (self.naming.words(name) for name, _ in self.steps))
         return {name for _, *arguments in words for name in arguments} or set(chain(*self.summary.objects))
 
     def types_of(self, name: str) -> set[int]:
@@ -248,7 +289,7 @@ class Standing:
     def new_types(self) -> dict[str, set[int]]:
         """Types of the trace's objects by their places in actions, and in initial atoms where kept traces show them."""
         found: dict[str, set[int]] = defaultdict(set)
-        for action in self.trace.actions:
+        for action, _ in self.steps:
             schema, objects = self.naming.schema(action)
             for kind, name in zip(self.summary.types[self.number_of[schema]], objects, strict=True):
                 found[name].add(kind)
@@ -265,13 +306,14 @@ class Standing:
 
     # --- proofs in words ----------------------------------------------------------------------------------------------
 
-    def explain(self, action: str) -> Explanation:
+    def explain(self, action: str, guess: bool | None = None) -> Explanation:
+        """`guess` is what the small model says, where that is known already."""
         attempted = self.attempt(action)
         answer, refusal = self.decide(attempted)
-        reply = self.reply_to(attempted, answer, self.guess([action])[action])
-        if self.summary.inexplicable:
-            place = self.summary.where(self.summary.inexplicable[0].place)
-            return Explanation(reply, (f"nothing is certain: no model explains the refusal at {place}",))
+        reply = self.reply_to(attempted, answer, self.guess([action])[action] if guess is None else guess)
+        if self.contradiction is not None:
+            place = self.summary.where(self.contradiction)
+            return Explanation(reply, (f"nothing is certain: no model explains the label at {place}",))
         if refusal is not None:
             lines = [f"it was refused at {self.summary.where(refusal.place)}, and only one of these can be why:"]
             lines += self.said(attempted, refusal.reasons, "  because of")
@@ -280,8 +322,7 @@ class Standing:
         lines = []
         for reason, window in attempted.situation.items():
             if reason not in attempted.live:
-                kept = self.summary.smallest[reason]
-                witness = min(place for other, place in kept.items() if other & ~window == 0)
+                witness = min(self.witnesses(reason, window))
                 (said,) = self.said(attempted, {reason: window}, "not because of")
                 lines.append(f"{said}: it worked so at {self.summary.where(witness)}")
         return Explanation(reply, (*lines, *self.said(attempted, attempted.live, "perhaps because of")))
@@ -319,9 +360,20 @@ class Standing:
                         self.reply_to(one, Answer.OPEN, guesses[one.action]),
                         sum(covers(one.situation, other.live) for other in others),
                         sum(is_within(other.situation, Refusal(schema, dict(one.live), 0)) for other in others),
-                        sum(covered(one.situation, refusal.reasons) for refusal in self.questions.refusals[schema]),
+                        sum(covered(one.situation, refusal.reasons) for refusal in self.refusals.get(schema, ())),
                     ),
                 )
+
+
+def states_along(model: StripsModel, dataset: Dataset) -> Iterator[State]:
+    """The state before each position of the one trace of a dataset, and after the last."""
+    state = frozenset(model.atoms)
+    for token, refused in zip(dataset.tokens.tolist(), dataset.inapplicable.tolist(), strict=True):
+        yield state
+        if not refused:
+            step = model.actions[token]
+            state = (state - step.delete) | step.add
+    yield state
 
 
 def covers(success: Mapping[Reason, int], live: Mapping[Reason, int]) -> bool:
@@ -332,6 +384,11 @@ def covers(success: Mapping[Reason, int], live: Mapping[Reason, int]) -> bool:
 def covered(success: Mapping[Reason, int], live: Mapping[Reason, int]) -> int:
     """How many of these reasons a success rules out."""
     return sum(reason in success and success[reason] & ~window == 0 for reason, window in live.items())
+
+
+def left_by(success: Mapping[Reason, int], live: Mapping[Reason, int]) -> dict[Reason, int]:
+    """The reasons that a success leaves."""
+    return {reason: w for reason, w in live.items() if reason not in success or success[reason] & ~w}
 
 
 def choices(groups: Sequence[Iterable[str]]) -> Iterator[tuple[str, ...]]:

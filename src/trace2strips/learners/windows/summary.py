@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class Summary:
         return f"{self.where_is(trace)}, attempt {position + 1}"
 
     def where_is(self, trace: int) -> str:
+        if trace >= self.traces:  # one that is asked about
+            return "this trace"
         source = max((s for s in self.sources if s.first <= trace), key=lambda s: s.first, default=Source(None, 0))
         if source.file is None:
             return f"trace {trace + 1}"
@@ -149,17 +151,22 @@ class Summary:
 
 
 def summarise(found: Collected, vocabulary: Vocabulary, start: StartLevel = StartLevel.SAME) -> Summary:
-    """From arrays to words; `start` is the level at which the windows were collected."""
+    """From arrays to words; `start` is the level at which the windows were collected. Own starts are left out where the
+    log is explainable (`Summary.without_own_starts`); else they are part of the proof."""
     names = StartNames(found, vocabulary)
+    live = found.live().tolist()
+    own = int(START_MARK) if start == StartLevel.OWN and found.is_explainable() else 0
     smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
     for key, window, place in found.successes():
-        keep(smallest[names.reason(key)], as_int(window), place)
+        if not key & own:
+            keep(smallest[names.reason(key)], as_int(window), place)
     refusals = []
-    bounds = found.refusal_start
-    for n in range(int(found.counts[2])):
-        reasons: dict[Reason, int] = {}
-        for r in range(int(bounds[n]), int(bounds[n + 1])):
-            reasons[names.reason(int(found.reason_key[r]))] = as_int(found.reason_window[r])
+    bounds = found.refusal_start[: int(found.counts[2]) + 1].tolist()
+    for n, (begin, end) in enumerate(pairwise(bounds)):
+        left = [r for r in range(begin, end) if live[r]]
+        if any(int(found.reason_key[r]) & own for r in left):
+            continue
+        reasons = {names.reason(int(found.reason_key[r])): as_int(found.reason_window[r]) for r in left}
         refusals.append(Refusal(int(found.refusal_schema[n]), reasons, int(found.refusal_place[n])))
     return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals), start)
 
