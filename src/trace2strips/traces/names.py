@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trace2strips.errors import TraceError, shorten
 
@@ -27,6 +27,8 @@ class Naming:
 
     form: str  # call, lisp, json, words, separator or plain
     separator: str = ""
+    constants: tuple[Words, ...] = ()
+    """(schema, object, …): actions of the schema are about these objects too, although their names do not say so."""
 
     def words(self, name: str) -> Words:
         """The schema and the arguments of one name."""
@@ -48,10 +50,22 @@ class Naming:
                 return tuple(name.split(self.separator))
         return (name,)
 
+    def action(self, name: str) -> Words:
+        """The schema and the arguments of an action, and the constants that it is about."""
+        words = self.words(name)
+        return (*words, *(constant for schema, *more in self.constants if schema == words[0] for constant in more))
+
     def schema(self, name: str) -> tuple[Schema, tuple[str, ...]]:
         """`move a a b` → (move, (0, 0, 1)) with the different objects (a, b)."""
-        word, *arguments = self.words(name)
+        word, *arguments = self.action(name)
         return schema_of(word, tuple(arguments))
+
+    def with_constants(self, pairs: Iterable[tuple[str, str]]) -> Naming:
+        """The same with these constants, each a schema and an object."""
+        known: dict[str, list[str]] = {}
+        for schema, constant in sorted(pairs):
+            known.setdefault(schema, []).append(constant)
+        return replace(self, constants=tuple((schema, *more) for schema, more in known.items()))
 
     def join(self, words: Words) -> str:
         """The inverse of `words`; plain names take brackets where they need arguments."""
@@ -74,7 +88,9 @@ class Naming:
             "words": "name argument …, by spaces",
             "separator": f"name{self.separator}argument{self.separator}…, by {self.separator!r}",
         }
-        return shown.get(self.form, "each name is an action without arguments")
+        said = shown.get(self.form, "each name is an action without arguments")
+        about = ", ".join(f"{name} also about {' and '.join(more)}" for name, *more in self.constants)
+        return f"{said}; {about}" if about else said
 
 
 PLAIN = Naming("plain")

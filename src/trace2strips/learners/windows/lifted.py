@@ -80,7 +80,8 @@ class LiftedWorld:
         for name, kind, subject in zip(vocabulary.names, vocabulary.kinds.tolist(), vocabulary.subjects, strict=True):
             pre, add, delete = set[str](), set[str](), set[str]()
             if kind in (Kind.ACTION, Kind.TEST_ATOM, Kind.INIT_ATOM):
-                word, *arguments = self.naming.words(subject)
+                read = self.naming.words if kind == Kind.INIT_ATOM else self.naming.action
+                word, *arguments = read(subject)
                 (_, pattern), objects = schema_of(word, tuple(arguments))
                 if kind == Kind.INIT_ATOM:
                     if len(arguments) == len(objects):
@@ -191,8 +192,9 @@ class LiftedWorld:
                 for row in rows
             )  # fmt: skip
 
+        naming = record["naming"]
         return LiftedWorld(
-            Naming(**record["naming"]),
+            Naming(naming["form"], naming["separator"], tuple(map(tuple, naming.get("constants", ())))),
             tuple(
                 LiftedPredicate(
                     row["name"], tuple(row["types"]), row["start"], tuple(map(tuple, row["true_at"])), row["told"]

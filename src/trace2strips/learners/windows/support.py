@@ -53,7 +53,7 @@ def false_preconditions(lifted: LiftedWorld, dataset: Dataset) -> UInt64[np.ndar
     pre_start, pre_atom = [0], []
     for kind, subject in zip(vocabulary.kinds.tolist(), vocabulary.subjects, strict=True):
         if kind in (Kind.ACTION, Kind.TEST_ATOM):
-            word, *arguments = lifted.naming.words(subject)
+            word, *arguments = lifted.naming.action(subject)
             (_, pattern), objects = schema_of(word, tuple(arguments))
             schema = schemas.get((kind == Kind.TEST_ATOM, word, pattern))
             for number, places in schema.pre[:MOST] if schema else ():
@@ -76,7 +76,7 @@ def without_needless(lifted: LiftedWorld, dataset: Dataset) -> LiftedWorld:
     by_schema: dict[tuple[bool, str, tuple[int, ...]], list[int]] = {}
     for token, subject in enumerate(dataset.vocabulary.subjects):
         if kinds[token] in (Kind.ACTION, Kind.TEST_ATOM):
-            word, *arguments = lifted.naming.words(subject)
+            word, *arguments = lifted.naming.action(subject)
             (_, pattern), _ = schema_of(word, tuple(arguments))
             by_schema.setdefault((kinds[token] == Kind.TEST_ATOM, word, pattern), []).append(token)
 
