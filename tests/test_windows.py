@@ -163,7 +163,8 @@ def test_the_textbook_blocksworld() -> None:
     (handempty)
     (ontable ?x0)
     (on ?x0 ?x1)
-    (can-put-down ?x0))
+    (can-put-down ?x0)
+    (different ?x0 ?x1))
   (:action pick-up
     :parameters (?x)
     :precondition (and (clear ?x) (handempty) (ontable ?x))
@@ -174,11 +175,11 @@ def test_the_textbook_blocksworld() -> None:
     :effect (and (clear ?x) (handempty) (ontable ?x) (not (can-put-down ?x))))
   (:action stack
     :parameters (?x ?y)
-    :precondition (and (clear ?y) (can-put-down ?x))
+    :precondition (and (clear ?y) (can-put-down ?x) (different ?x ?y))
     :effect (and (clear ?x) (handempty) (on ?x ?y) (not (clear ?y)) (not (can-put-down ?x))))
   (:action unstack
     :parameters (?x ?y)
-    :precondition (and (clear ?x) (handempty) (on ?x ?y))
+    :precondition (and (clear ?x) (handempty) (on ?x ?y) (different ?x ?y))
     :effect (and (clear ?y) (can-put-down ?x) (not (clear ?x)) (not (handempty)) (not (on ?x ?y)))))
 """
     )
@@ -291,7 +292,7 @@ def test_one_object_twice_is_an_action_of_its_own() -> None:
     domain = parse_domain(learned.lifted.pddl())
     assert sorted(schema.name for schema in domain.schemas) == ["link", "link-0-0", "link-0-0-again"]
     (link,) = [schema for schema in domain.schemas if schema.name == "link"]
-    assert [str(literal) for literal in link.negative_pre] == ["(= ?x ?y)"]
+    assert [str(literal) for literal in link.pre] == ["(different ?x ?y)"]
 
 
 def test_a_final_atom_of_a_type_that_no_action_has() -> None:

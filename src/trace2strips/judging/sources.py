@@ -8,13 +8,14 @@ for a model (a run folder, a file, a domain) is known to `commands.sources` alon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.learners.learner import Learned
+from trace2strips.model.goals import Goal, Names
 from trace2strips.model.strips import Atom, StripsModel
 from trace2strips.model.world import WorldModel
 from trace2strips.worlds import Domain
@@ -41,12 +42,38 @@ class Source:
         words = None if self.world is None else self.world.vocabulary
         return () if words is None or words.init_atoms else words.init_states
 
+    def about(self, goal: Names | Goal, init: Names | None) -> Source:
+        """The same over the objects that goal and start name, where the model is a lifted one."""
+        if self.learned is None or self.learned.lifted is None:
+            return self
+        return self.with_world(self.learned.world_about(goal, init))
+
+    def over(self, actions: Iterable[str], atoms: Iterable[Atom]) -> Source:
+        """The same over these actions and told these atoms too, where the model is a lifted one."""
+        if self.learned is None or self.learned.lifted is None:
+            return self
+        every = dict.fromkeys((*self.model.action_index, *actions))
+        return self.with_world(self.learned.learner.world_over(self.learned, every, atoms))
+
+    def with_world(self, world: WorldModel) -> Source:
+        return replace(self, model=world.model, world=world)
+
     def tell(self, told: Bool[np.ndarray, "starts told"], names: Sequence[Atom]) -> Bool[np.ndarray, "starts atoms"]:
         """Initial states of this model from atoms told by name, as `init-false` and `init-p` would make them."""
         sayable = set(names if self.world is None else self.world.vocabulary.init_atoms)
-        column = {atom: i for i, atom in enumerate(names) if atom in sayable}
         states = np.zeros((len(told), len(self.model.atoms)), dtype=bool)
-        for i, atom in enumerate(self.model.atoms):
-            if atom in column:
-                states[:, i] = told[:, column[atom]]
+        number = self.model.atom_index
+        meaning = {} if self.world is None else self.world.meaning
+        for column, atom in enumerate(names):
+            if atom in sayable:
+                for true in meaning.get(atom, {atom} & number.keys()):
+                    states[:, number[true]] |= told[:, column]
+        for true in () if self.world is None else self.world.always:
+            states[:, number[true]] = True
         return states
+
+
+def over_same_actions(a: Source, b: Source) -> tuple[Source, Source]:
+    """Two sources for comparing: a lifted one is grounded over the actions and told atoms of the other as well."""
+    first, second = (side.over(other.model.action_index, other.model.atoms) for side, other in ((a, b), (b, a)))
+    return first, second
