@@ -4,9 +4,9 @@
 
 Proven equivalent, on each of three sizes: from all initial states of two large draws the learned and the hidden model
 accept the same traces, shown by looking at all pairs of states that can be reached, or by invariants
-(docs/equivalence.md). Plans: the learned domain is grounded over the actions of the large size, which are those that can
-be tried there; 100 problems are planned with it, and each plan is executed in the hidden world. Models that are equal
-are planned with once.
+(docs/equivalence.md). Plans: the learned domain is grounded over the actions of the large size, those that can be tried
+there; 100 problems are planned with it, and each plan is executed in the hidden world. Models that are equal are
+planned with once.
 """
 
 from __future__ import annotations
