@@ -118,7 +118,7 @@ class Swap(Boxes):
 
 
 class Empty(Boxes):
-    """`pour(box1, box2)` moves what is in one box into the other, which must be empty. Named: `pour(box1, box2, red)`."""
+    """`pour(box1, box2)` moves what is in one box into another, which must be empty. Named: `pour(box1, box2, red)`."""
 
     name, verb = "move the contents", "pour"
 

@@ -11,8 +11,8 @@ are predicted without an error.
 from __future__ import annotations
 
 from measuring import options, write_results
-
 from not_strips import WORLDS, World
+
 from trace2strips.learners.learning import learn
 from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.proofs import Proof, prove_inexplicable
