@@ -126,6 +126,30 @@ def test_answers_with_proof_are_those_of_whole_datasets() -> None:
                 assert naming.words(there.actions[position])[0] == naming.words(action)[0]
 
 
+@pytest.mark.parametrize(("world", "init"), [("logistics:2x1", "states:1"), ("ferry:3x3", "atoms")])
+def test_the_small_model_contradicts_no_certificate(world: str, init: str) -> None:
+    """It explains the whole log, so where all models that do agree, it agrees with them; wrong it is elsewhere."""
+    domain = get_domain(world)
+    test = sample(domain, SampleSettings(40, 50, init=init, suffix="none", seed=9))
+    for traces in (5, 50):
+        train = sample(domain, SampleSettings(traces, 50, init=init, suffix="none", seed=1))
+        learned = t2s.learn(train, "windows")
+        assert learned.figures.train_errors == 0
+        assert isinstance(learned.lifted, LiftedWorld)
+        naming = learned.lifted.naming
+        answers = answer_all(summary_of(train, naming), test, naming)
+        model, state, wrong = learned.lifted.over_tokens(test.vocabulary), frozenset[str](), 0
+        for place, token in enumerate(test.tokens.tolist()):
+            action = model.actions[token]  # along what really worked
+            refused = not action.applicable(state)
+            assert answers[place] != (Answer.WORKS if refused else Answer.REFUSED)
+            wrong += refused != test.inapplicable[place]
+            if not test.inapplicable[place]:
+                state = action.progress(state)
+        assert (answers == Answer.REFUSED).any()
+        assert traces > 5 or wrong > 0  # five traces leave much to a guess
+
+
 def test_what_an_unknown_action_touched_is_open() -> None:
     """Training never saw `take` at work. After it nothing is certain of what it touched; of other things it is."""
     train = t2s.Dataset.of([Trace(("use(a)", "use(a)", "use(b)"), (True, True, True))] * 3)

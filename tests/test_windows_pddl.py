@@ -20,7 +20,7 @@ from trace2strips.learners.windows.instances import (
     write_problem,
 )
 from trace2strips.learners.windows.lifted import LiftedAction, LiftedPredicate, LiftedWorld
-from trace2strips.learners.windows.relations import tried, with_relations
+from trace2strips.learners.windows.relations import is_implied, tried, with_relations
 from trace2strips.model.lifted import Literal
 from trace2strips.model.strips import StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
@@ -265,8 +265,11 @@ def test_lifted_files_without_a_run(run: Run, blocks: Learned, tmp_path: Path) -
 def test_compare_grounds_over_the_other_side(blocks: Learned, puzzle: Learned) -> None:
     for learned, other in ((blocks, "blocksworld:4"), (puzzle, "npuzzle:2x2"), (puzzle, "npuzzle:3x2")):
         domain = get_domain(other)
-        assert t2s.compare(learned, domain.model, traces=sample(domain, SampleSettings(50, 5))).verdict == "equivalent"
-    assert t2s.compare(blocks, learned_from("blocksworld:3"), traces=[t2s.Trace((), (), frozenset({"ontable_b9"}))])
+        result = t2s.compare(learned, domain.model, traces=sample(domain, SampleSettings(50, 5)))
+        assert (result.verdict, result.only_a, result.only_b) == ("equivalent", (), ())
+    start = frozenset({"clear_b1", "ontable_b1", "clear_b2", "ontable_b2", "handempty"})
+    result = t2s.compare(blocks, learned_from("blocksworld:3", 100), traces=[t2s.Trace((), (), start)])
+    assert (result.verdict, result.only_a, result.only_b) == ("equivalent", (), ())  # over the five blocks of both
 
 
 # --- relations --------------------------------------------------------------------------------------------------------
@@ -300,3 +303,15 @@ def test_a_relation_that_leaves_out_little() -> None:
     files = pddl_files(many, Vocabulary(tuple(pairs), init_states=("start",)))
     assert "(may-go-1-2 a b)" in files["problem.pddl"]
     assert "different" not in files["domain.pddl"]
+
+
+def test_a_search_that_takes_long_keeps_the_relation() -> None:
+    """What is implied is found out by looking at all choices, up to a limit."""
+    places = [f"p{i}" for i in range(40)]
+    relation = frozenset((x, y) for x in places for y in places if x != y)
+    domains = [frozenset(places)] * 2
+    assert is_implied((0, 1), relation, {}, domains)
+    assert not is_implied((0, 1), relation - {("p3", "p4")}, {}, domains)
+    wide = [frozenset(f"p{i}" for i in range(1000))] * 3
+    everything = frozenset((f"p{i}",) for i in range(1000))
+    assert not is_implied((2,), everything, {}, wide)  # it is, but who wants to wait

@@ -8,7 +8,7 @@ for a model (a run folder, a file, a domain) is known to `commands.sources` alon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,16 +44,23 @@ class Source:
 
     def about(self, goal: Names | Goal, init: Names | None) -> Source:
         """The same over the objects that goal and start name, where the model is a lifted one."""
-        if self.learned is None or self.learned.lifted is None:
+        if self.learned is None or not self.is_lifted:
             return self
         return self.with_world(self.learned.world_about(goal, init))
 
-    def over(self, actions: Iterable[str], atoms: Iterable[Atom]) -> Source:
-        """The same over these actions and told these atoms too, where the model is a lifted one."""
-        if self.learned is None or self.learned.lifted is None:
+    @property
+    def is_lifted(self) -> bool:
+        return self.learned is not None and self.learned.lifted is not None
+
+    def over(self, other: Source) -> Source:
+        """The same over the actions and told the atoms of another one, where this is a lifted one. If the other is not,
+        objects that it does not know are left out."""
+        if self.learned is None or not self.is_lifted:
             return self
-        every = dict.fromkeys((*self.model.action_index, *actions))
-        return self.with_world(self.learned.learner.world_over(self.learned, every, atoms))
+        learner, own = self.learned.learner, self.model.action_index
+        kept = own if other.is_lifted else learner.about_same_objects(self.learned, own, other.model.action_index)
+        every = dict.fromkeys((*kept, *other.model.action_index))
+        return self.with_world(learner.world_over(self.learned, every, other.model.atoms))
 
     def with_world(self, world: WorldModel) -> Source:
         return replace(self, model=world.model, world=world)
@@ -75,5 +82,4 @@ class Source:
 
 def over_same_actions(a: Source, b: Source) -> tuple[Source, Source]:
     """Two sources for comparing: a lifted one is grounded over the actions and told atoms of the other as well."""
-    first, second = (side.over(other.model.action_index, other.model.atoms) for side, other in ((a, b), (b, a)))
-    return first, second
+    return a.over(b), b.over(a)

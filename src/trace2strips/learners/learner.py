@@ -97,6 +97,10 @@ class Learner(ABC):
         """The world over these actions, told these atoms or those of training, as far as it is lifted."""
         return learned.need_world()
 
+    def about_same_objects(self, learned: Learned, actions: Iterable[str], others: Iterable[str]) -> list[str]:
+        """Those of the actions that are about objects of the others."""
+        return list(actions)
+
     def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem | None:
         """A PDDL problem with objects for the learned domain; None where it has no lifted one."""
         return None

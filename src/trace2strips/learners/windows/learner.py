@@ -108,6 +108,11 @@ class Windows(Learner):
     def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
         return over_actions(lifted_of(learned), learned.vocabulary, actions, atoms)
 
+    def about_same_objects(self, learned: Learned, actions: Iterable[str], others: Iterable[str]) -> list[str]:
+        words = lifted_of(learned).naming.words
+        known = {name for other in others for name in words(other)[1:]}
+        return [action for action in actions if known.issuperset(words(action)[1:])]
+
     def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem:
         return read_problem(lifted_of(learned), text, file)
 

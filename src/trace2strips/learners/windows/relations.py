@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, count
 from math import prod
 
 from trace2strips.learners.windows.lifted import LiftedAction, LiftedWorld, Relation
@@ -39,10 +39,10 @@ def with_relations(lifted: LiftedWorld, worked: Mapping[str, int], told: Collect
     """The world with its relations. `worked`: how often each action that was tried did work; `told`: initial atoms."""
     filled = [Filled(action, Counter()) for action in lifted.actions]
     number = {action.schema: i for i, action in enumerate(lifted.actions)}
-    for name, count in worked.items():
+    for name, times in worked.items():
         schema, objects = lifted.naming.schema(name)
         if schema in number:
-            filled[number[schema]].counts[objects] += count
+            filled[number[schema]].counts[objects] += times
     objects_of = objects_by_type(filled)
     starts = {i: starting(lifted, i, told) for i in range(len(lifted.predicates))}
     found: dict[tuple[tuple[int, ...], Tuples], Relation] = {}
@@ -108,14 +108,14 @@ def by_chance(one: Filled, places: Places, domains: Sequence[frozenset[str]]) ->
     worked once tells how much is still to come); or nothing of it worked just a few times, and still some is missing.
     """
     counts: Counter[tuple[str, ...]] = Counter()
-    for objects, count in one.counts.items():
-        counts[tuple(objects[i] for i in places)] += count
+    for objects, times in one.counts.items():
+        counts[tuple(objects[i] for i in places)] += times
     chosen = [domains[i] for i in places]
     possible = prod(map(len, chosen)) - (len(chosen[0] & chosen[1]) if len(places) == 2 else 0)
     worked = counts.total()
     if len(counts) >= possible or not worked:
         return True
-    to_come = (1 + sum(count == 1 for count in counts.values())) / worked
+    to_come = (1 + sum(times == 1 for times in counts.values())) / worked
     few = 1 - to_come > FEW * len(counts) / possible
     settled = min(counts.values()) >= OFTEN and len(counts) <= (1 - SOME) * possible
     return not few and not settled
@@ -143,26 +143,27 @@ def is_precondition(
 def is_implied(
     places: Places, tuples: Tuples, others: Mapping[Places, Tuples], domains: Sequence[frozenset[str]]
 ) -> bool:
-    """Whether whatever the other relations allow is among these tuples."""
-    for steps, chosen in enumerate(join(others, [sorted(domain) for domain in domains], ())):
-        if steps > MOST_STEPS or (len(chosen) == len(domains) and tuple(chosen[i] for i in places) not in tuples):
-            return False
-    return True
+    """Whether whatever the other relations allow is among these tuples; no, if that takes long to find out."""
+    found = join(others, [sorted(domain) for domain in domains], (), count(1))
+    return all(step < MOST_STEPS and (chosen is None or tuple(chosen[i] for i in places) in tuples)
+               for step, chosen in found)  # fmt: skip
 
 
 def join(
-    relations: Mapping[Places, Tuples], domains: Sequence[Sequence[str]], chosen: tuple[str, ...]
-) -> Iterator[tuple[str, ...]]:
-    """All choices of different objects that the relations allow, and on the way there their beginnings."""
-    yield chosen
+    relations: Mapping[Places, Tuples], domains: Sequence[Sequence[str]], chosen: tuple[str, ...], steps: Iterator[int]
+) -> Iterator[tuple[int, tuple[str, ...] | None]]:
+    """All choices of different objects that the relations allow, with the number of objects looked at up to there;
+    None on the way."""
     last = len(chosen)
     if last == len(domains):
+        yield next(steps), chosen
         return
     closing = [(places, tuples) for places, tuples in relations.items() if max(places) == last]
     for name in domains[last]:
+        yield next(steps), None
         longer = (*chosen, name)
         if name not in chosen and all(tuple(longer[i] for i in places) in tuples for places, tuples in closing):
-            yield from join(relations, domains, longer)
+            yield from join(relations, domains, longer, steps)
 
 
 def tried(lifted: LiftedWorld, actions: Collection[str]) -> dict[str, set[tuple[str, ...]]]:
