@@ -6,10 +6,10 @@
 up to 200 actions from the same start: trace accuracy of the small model, share of positions that are certain,
 certificates that are wrong.
 
-*worked*: five traces without any refusal, as many and as long as SIFT is said to have had, once from one start of which nothing is
-told, once from starts whose atoms are told. Without refusals no precondition can be asked for; what can be used is the
-cautious model, which accepts what every model that fits accepts, and refuses what it does not know. On 2,000 traces of
-which half of the attempts are refused: the share of what works that it accepts, and what it accepts wrongly.
+*worked*: five traces without any refusal, as many and as long as SIFT is said to have had, once from one start of which
+nothing is told, once from starts whose atoms are told. Without refusals no precondition can be asked for; what can be
+used is the cautious model, which accepts what every model that fits accepts, and refuses what it does not know. On
+2,000 traces with half of the attempts refused: the share of what works that it accepts, and what it accepts wrongly.
 """
 
 from __future__ import annotations

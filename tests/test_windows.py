@@ -133,7 +133,7 @@ def test_the_small_model_contradicts_no_certificate(world: str, init: str) -> No
     test = sample(domain, SampleSettings(40, 50, init=init, suffix="none", seed=9))
     for traces in (5, 50):
         train = sample(domain, SampleSettings(traces, 50, init=init, suffix="none", seed=1))
-        learned = t2s.learn(train, "windows")
+        learned = t2s.learn(train, Windows(separator="_"))
         assert learned.figures.train_errors == 0
         assert isinstance(learned.lifted, LiftedWorld)
         naming = learned.lifted.naming
