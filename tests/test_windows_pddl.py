@@ -315,3 +315,21 @@ def test_a_search_that_takes_long_keeps_the_relation() -> None:
     wide = [frozenset(f"p{i}" for i in range(1000))] * 3
     everything = frozenset((f"p{i}",) for i in range(1000))
     assert not is_implied((2,), everything, {}, wide)  # it is, but who wants to wait
+
+
+def test_mistakes_in_a_problem_file(run: Run, puzzle: Learned, tmp_path: Path) -> None:
+    puzzle.save(tmp_path / "run")
+    text = (tmp_path / "run" / "problem.pddl").read_text()
+    cases = [
+        (text.replace("(:goal (and))", "(:goal (and (may-move-2-3 c1-1 c2-3)))"), "is static and does not hold"),
+        (text.replace("t1 - move-1", "t1 - move-7"), "move-7"),
+        (text.replace("(empty ", "(hollow "), "hollow"),
+        (text.replace("(:domain learned)", "(:domain sokoban)"), "sokoban"),
+        (text.replace("(:init ", "(:init (empty nowhere) "), "nowhere"),
+    ]
+    for i, (wrong, message) in enumerate(cases):
+        (tmp_path / f"{i}.pddl").write_text(wrong)
+        result = run("plan", "run", "--problem", f"{i}.pddl")
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), (message, result)
+        assert message in result.stderr
+        assert f"{i}.pddl" in result.stderr
