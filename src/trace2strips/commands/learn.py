@@ -47,7 +47,7 @@ def learn(
 ) -> None:
     """Learn a STRIPS world model from traces.
 
-    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl.
+    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl and problems.
     """
     from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import learn as learn_model

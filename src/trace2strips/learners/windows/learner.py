@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +15,16 @@ from trace2strips.learners.learner import Job, Learned, Learner, Predictor, basi
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
-from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.strips import StripsProblem
+from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.names import Naming, understand
@@ -52,7 +56,7 @@ class Windows(Learner):
         summary = self.summarise(dataset, naming)
         job.tell("predicates", Report())
         found = lift(Search(summary).run(), summary.projection, summary.types, naming)
-        lifted = without_needless(found, dataset)
+        lifted = with_objects(without_needless(found, dataset), dataset)
         errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
@@ -98,9 +102,42 @@ class Windows(Learner):
             raise ValueError("no lifted world")
         return LiftedWorld.from_json(record)
 
+    def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
+        return world_about(lifted_of(learned), learned.need_world(), names)
+
+    def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
+        return over_actions(lifted_of(learned), learned.vocabulary, actions, atoms)
+
+    def about_same_objects(self, learned: Learned, actions: Iterable[str], others: Iterable[str]) -> list[str]:
+        words = lifted_of(learned).naming.words
+        known = {name for other in others for name in words(other)[1:]}
+        return [action for action in actions if known.issuperset(words(action)[1:])]
+
+    def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem:
+        return read_problem(lifted_of(learned), text, file)
+
+    def pddl_files(self, learned: Learned) -> dict[str, str]:
+        return pddl_files(lifted_of(learned), learned.vocabulary)
+
     def predictor(self, learned: Learned) -> Predictor:
-        assert isinstance(learned.lifted, LiftedWorld)
-        return LiftedPredictor(learned.lifted)
+        return LiftedPredictor(lifted_of(learned))
+
+
+def lifted_of(learned: Learned) -> LiftedWorld:
+    assert isinstance(learned.lifted, LiftedWorld)
+    return learned.lifted
+
+
+def with_objects(lifted: LiftedWorld, dataset: Dataset) -> LiftedWorld:
+    """With what planners need to know of objects: which may stand together, and an example of a start."""
+    vocabulary = dataset.vocabulary
+    counts = np.bincount(dataset.tokens[~dataset.inapplicable].astype(np.int64), minlength=len(vocabulary))
+    worked = {name: int(counts[vocabulary.number(Kind.ACTION, name)]) for name in vocabulary.actions}
+    begin = np.flatnonzero(vocabulary.kinds[dataset.tokens] == Kind.INIT_FALSE)[:1]
+    if not len(begin):
+        return with_relations(lifted, worked, vocabulary.init_atoms)
+    first = dataset[int(np.searchsorted(dataset.offsets, begin[0], side="right")) - 1]
+    return replace(with_relations(lifted, worked, vocabulary.init_atoms), example=tuple(sorted(first.init or ())))
 
 
 @dataclass(frozen=True)
