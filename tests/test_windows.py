@@ -1,5 +1,6 @@
 """Windows: the compiled collection and answers against their definition; names; what is learned from few traces."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,8 +16,9 @@ from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.projection import Projection
 from trace2strips.learners.windows.proofs import RuledOut, prove, prove_inexplicable
 from trace2strips.learners.windows.reference import Attempt, History, VersionSpace, start_key
-from trace2strips.learners.windows.summary import Summary, summarise
+from trace2strips.learners.windows.summary import Refusal, Summary, are_implied, implies, summarise
 from trace2strips.learners.windows.support import needed
+from trace2strips.model.vocabulary import Kind
 from trace2strips.pddl import parse_domain
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming, schema_of, understand
@@ -71,6 +73,41 @@ def test_compiled_windows_are_those_of_the_definition(world: str, init: str, suf
     expected = [space.answer(a.schema, a.situation) for a in attempts(test, naming, summary.projection)]
     assert [Answer(x).name.lower() for x in asked.tolist()] == expected
     assert {"works", "refused", "open"} <= set(expected) or world in ("ferry:2x2", "maze:5x5", "logistics:2x1")
+
+
+@pytest.mark.parametrize("init", ["atoms", "states:3"])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_the_number_of_threads_changes_nothing(init: str, noise: float) -> None:
+    """Nor do arrays that have to grow. With wrong labels each refusal that nothing explains counts."""
+    found = sample(get_domain("blocksworld-5b"), SampleSettings(300, 30, init=init, suffix="goal", seed=3))
+    flipped = found.inapplicable ^ (np.random.default_rng(0).random(len(found.tokens)) < noise)
+    flipped &= found.vocabulary.kinds[found.tokens] >= Kind.ACTION
+    dataset = replace(found, inapplicable=flipped)
+    naming = Naming("separator", "_")
+    encoding = encode(dataset, naming, 2)
+    one, two, many = (
+        repr(summarise(collect_windows(dataset, encoding, threads=threads), dataset.vocabulary))
+        for threads in (1, 2, 7)
+    )
+    assert one == two == many
+    space = VersionSpace.of(attempts(dataset, naming, encoding.projection))
+    count = len(summary_of(dataset, naming).inexplicable)
+    assert count == len(space.inexplicable())
+    assert (count > 20) == bool(noise)
+
+
+def test_implied_refusals_are_those_of_the_definition() -> None:
+    rng = np.random.default_rng(1)
+    refusals = [
+        Refusal(int(rng.integers(2)), {(0, int(d)): int(rng.integers(8)) << 62 for d in rng.permutation(4)[:size]}, n)
+        for n, size in enumerate(rng.integers(4, size=200).tolist())
+    ]
+    expected = [
+        any(implies(one, other) for one in refusals[:n] if one.schema == other.schema)
+        for n, other in enumerate(refusals)
+    ]
+    assert are_implied(refusals) == expected
+    assert 20 < sum(expected) < 180
 
 
 def test_a_log_that_no_model_explains() -> None:
