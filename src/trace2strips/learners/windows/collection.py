@@ -33,6 +33,7 @@ NAMED = 16  # from this on the first word of a START's row says a named state, b
 START_MARK = np.int64(1) << np.int64(39)  # in a key: what deletes is a START
 DONE, WINDOWS, KEYS, REFUSALS, REASONS, STARTS = range(6)  # why the kernel came back
 MOST_BYTES = 1 << 31  # of the arrays of one thread; more would fill the memory of a laptop
+MEMORY = 1 << 18  # what one thread remembers of queries and refusals: 12 MB
 SMALL = 20_000  # positions: below this a second thread is not worth its start
 
 
@@ -120,18 +121,63 @@ def hear_of(token, generation, told_tuple, told_bit, told_stamp, told):  # type:
 
 
 @compiled(vector=True)
+def hash_history(about, stamp, head, start_of, nodes, generation, hashes):  # type: ignore[no-untyped-def]
+    """What a tuple has seen, in order, and its START."""
+    one, two = mix(np.uint64(start_of[about])), mix(~np.uint64(start_of[about]))
+    at = head[about] if stamp[about] == generation else -1
+    while at >= 0:
+        one = mix(one ^ np.uint64(nodes[at, 0] + 1))
+        two = mix(two + np.uint64(nodes[at, 0] + 1))
+        at = nodes[at, 1]
+    hashes[about, 0], hashes[about, 1] = one | np.uint64(1), two  # 0 means: to be made
+
+
+@compiled(vector=True)
+def is_known(one, two, table):  # type: ignore[no-untyped-def]
+    one |= np.uint64(1)
+    last = np.uint64(len(table) - 1)
+    place = two & last
+    while table[place, 0]:
+        if table[place, 0] == one and table[place, 1] == two:
+            return True
+        place = (place + np.uint64(1)) & last
+    return False
+
+
+@compiled(vector=True)
+def remember(one, two, table, counts, which):  # type: ignore[no-untyped-def]
+    """Where two hashes stand in a table, and whether they are new there. A table that is full forgets."""
+    if 2 * (counts[which] + 1) > len(table):
+        table[:] = 0
+        counts[which] = 0
+    one |= np.uint64(1)
+    last = np.uint64(len(table) - 1)
+    place = two & last
+    while table[place, 0]:
+        if table[place, 0] == one and table[place, 1] == two:
+            return place, False
+        place = (place + np.uint64(1)) & last
+    table[place, 0], table[place, 1] = one, two
+    counts[which] += 1
+    return place, True
+
+
+@compiled(vector=True)
 def collect(  # type: ignore[no-untyped-def]
     first, last, own, second, tokens, refused, offsets, kinds, first_trace,
     slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, parts, sizes, told_tuple,
-    told_bit, start_name, stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask,
+    told_bit, start_name, stamp, head, start_stamp, start_of, hashes, told_stamp, told, nodes, row, mask, memory, known,
     keys, heads, windows, following, places, start_rows, start_table,
-    refusal_schema, refusal_place, refusal_start, reason_key, reason_window, refusal_table, counts,
+    refusal_schema, refusal_place, refusal_start, reason_key, reason_window, counts,
 ):  # fmt: skip
     """counts: windows, keys, refusals, reasons, starts. `own`: the START of a tuple is that of this very start.
 
     The first pass enters the windows of successes and numbers all STARTs; the `second` one notes the reasons of
-    refusals that no success rules out. `start_name`: the number of what a START means in a frame."""
-    words = windows.shape[1]
+    refusals that no success rules out. `start_name`: the number of what a START means in a frame.
+
+    Most of what happens has happened before. `memory` knows what a query has met already (the START and the history of
+    its tuple), with a hash of the live reasons that this gave; `known` are refusals. Hashes have 128 bits: no chance
+    collisions."""
     for t in range(first, last):
         counts[6] += 1  # a trace that is begun again has a history of its own
         generation = counts[6]
@@ -156,11 +202,9 @@ def collect(  # type: ignore[no-untyped-def]
             begin, end = slot_start[token], slot_start[token + 1]
             place = place_of_trace | position
             position += 1
-            looked_at = worked != second
-            new_reasons = counts[3]
-            for slot in range(begin, end):
-                if second and worked:
-                    break
+            one, two = mix(np.uint64(schema[token])), mix(~np.uint64(schema[token]))
+            live = False
+            for slot in range(begin, begin if second and worked else end):
                 about, frame = slot_tuple[slot], slot_frame[slot]
                 if start_stamp[about] != generation:
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
@@ -169,92 +213,120 @@ def collect(  # type: ignore[no-untyped-def]
                     fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
-                if not looked_at:
+                    hashes[about, 0] = 0
+                if not worked and not second:
                     continue
-                query = np.int64(slot_query[slot]) << np.int64(40)
-                for w in range(words):
-                    mask[w] = 0
-                at = head[about] if stamp[about] == generation else -1
-                while True:
-                    bit = frames[frame, nodes[at, 0]] if at >= 0 else -1
-                    if at >= 0:
-                        key = query | np.int64(bit)
-                    elif second:
-                        key = query | START_MARK | start_name[start_of[about], frame]
-                    else:
-                        key = query | START_MARK | (np.int64(start_of[about]) * np.int64(len(frames)) + frame)
-                    if worked:
-                        if counts[0] >= len(windows):
-                            counts[5] = WINDOWS
-                            return t
-                        if 2 * (counts[1] + 1) > len(keys):
-                            counts[5] = KEYS
-                            return t
-                        keep_smallest(key, mask, place, keys, heads, windows, following, places, counts)
-                    elif not is_ruled_out(key, mask, keys, heads, windows, following):
-                        if new_reasons >= len(reason_key):
-                            counts[5] = REASONS
-                            return t
-                        reason_key[new_reasons] = key
-                        for w in range(words):
-                            reason_window[new_reasons, w] = mask[w]
-                        new_reasons += 1
-                    if at < 0:
-                        break
-                    mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
-                    at = nodes[at, 1]
+                if not hashes[about, 0]:
+                    hash_history(about, stamp, head, start_of, nodes, generation, hashes)
+                salt = mix(np.uint64(slot_query[slot]) << np.uint64(8) | np.uint64(frame))
+                where, new = remember(mix(hashes[about, 0] ^ salt), mix(hashes[about, 1] + salt), memory, counts, 8)
+                if new:
+                    full = meet(
+                        slot, place, worked, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head,
+                        start_of, nodes, generation, mask, keys, heads, windows, following, places, counts,
+                        memory[where],
+                    )  # fmt: skip
+                    if full != DONE:
+                        memory[where, 1] = ~memory[where, 1]  # half done: to be met again
+                        counts[5] = full
+                        return t
+                one, two = mix(one ^ memory[where, 2]), mix(two + memory[where, 3])
+                live = live or memory[where, 2] != 0
             if worked:
                 if kind == ACTION:
                     used = apply_action(begin, end, slot_tuple, slot_bit, stamp, head, nodes, generation, used)
+                    for slot in range(begin, end):
+                        hashes[slot_tuple[slot], 0] = 0
             elif second:
-                if 2 * (counts[2] + 2) > len(refusal_table) or counts[2] + 2 > len(refusal_schema):
+                if not live:  # what nothing explains is known by its place: each of them counts
+                    one, two = mix(np.uint64(place)), mix(~np.uint64(place))
+                if is_known(one, two, known):
+                    continue
+                if counts[2] + 2 > len(refusal_schema):
                     counts[5] = REFUSALS
                     return t
-                new = counts[2]
-                refusal_schema[new], refusal_place[new] = schema[token], place
-                refusal_start[new + 1] = new_reasons
-                if enter_refusal(
-                    new, refusal_schema, refusal_place, refusal_start, reason_key, reason_window, refusal_table
-                ):
-                    counts[2] += 1
-                    counts[3] = new_reasons
+                new_reasons = counts[3]
+                for slot in range(begin, end if live else begin):
+                    new_reasons = write_reasons(
+                        slot, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head, start_of, nodes,
+                        generation, mask, keys, heads, windows, following, reason_key, reason_window, new_reasons,
+                    )  # fmt: skip
+                    if new_reasons < 0:
+                        counts[5] = REASONS
+                        return t
+                remember(one, two, known, counts, 9)
+                refusal_schema[counts[2]], refusal_place[counts[2]] = schema[token], place
+                counts[2] += 1
+                counts[3] = new_reasons
+                refusal_start[counts[2]] = new_reasons
     counts[5] = DONE
     return last
 
 
 @compiled(vector=True)
-def enter_refusal(new, schema, place, start, reason_key, reason_window, table):  # type: ignore[no-untyped-def]
-    """Enter a refusal unless it is there. One without any live reason is known by its place: each of them counts."""
-    words = reason_window.shape[1]
-    begin, size = start[new], start[new + 1] - start[new]
-    h = mix(np.uint64(schema[new]))
-    if not size:
-        h = mix(h ^ np.uint64(place[new]))
-    for r in range(begin, begin + size):
-        h = mix(h ^ np.uint64(reason_key[r]))
-        for w in range(words):
-            h = mix(h ^ reason_window[r, w])
-    last = np.uint64(len(table) - 1)
-    spot = h & last
-    while table[spot] >= 0:
-        other = table[spot]
-        there = start[other]
-        same = schema[other] == schema[new] and start[other + 1] - there == size
-        if same and not size:
-            same = place[other] == place[new]
-        for r in range(size if same else 0):
-            if reason_key[there + r] != reason_key[begin + r]:
-                same = False
-            for w in range(words):
-                if reason_window[there + r, w] != reason_window[begin + r, w]:
-                    same = False
-            if not same:
-                break
-        if same:
-            return False
-        spot = (spot + np.uint64(1)) & last
-    table[spot] = new
-    return True
+def meet(  # type: ignore[no-untyped-def]
+    slot, place, worked, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head, start_of, nodes,
+    generation, mask, keys, heads, windows, following, places, counts, out,
+):  # fmt: skip
+    """What a query meets for the first time. Its windows are entered if the action worked; else those that no success
+    rules out are hashed into `out[2:]`, zeros if there are none. Returns what is full."""
+    about, frame = slot_tuple[slot], slot_frame[slot]
+    query = np.int64(slot_query[slot]) << np.int64(40)
+    one, two = np.uint64(0), np.uint64(0)
+    mask[:] = 0
+    at = head[about] if stamp[about] == generation else -1
+    while True:
+        bit = frames[frame, nodes[at, 0]] if at >= 0 else -1
+        if at >= 0:
+            key = query | np.int64(bit)
+        elif worked:
+            key = query | START_MARK | (np.int64(start_of[about]) * np.int64(len(frames)) + frame)
+        else:
+            key = query | START_MARK | start_name[start_of[about], frame]
+        if worked:
+            if counts[0] >= len(windows):
+                return WINDOWS
+            if 2 * (counts[1] + 1) > len(keys):
+                return KEYS
+            keep_smallest(key, mask, place, keys, heads, windows, following, places, counts)
+        elif not is_ruled_out(key, mask, keys, heads, windows, following):
+            one, two = mix(one ^ np.uint64(key)), mix(two + np.uint64(key))
+            for w in range(len(mask)):
+                one, two = mix(one ^ mask[w]), mix(two + mask[w])
+            one |= np.uint64(1)
+        if at < 0:
+            break
+        mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        at = nodes[at, 1]
+    out[2], out[3] = one, two
+    return DONE
+
+
+@compiled(vector=True)
+def write_reasons(  # type: ignore[no-untyped-def]
+    slot, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head, start_of, nodes, generation, mask,
+    keys, heads, windows, following, reason_key, reason_window, new_reasons,
+):  # fmt: skip
+    """Add the reasons that no success rules out, as `meet` goes through them. Returns how many there are
+    then, −1 if there is no room."""
+    about, frame = slot_tuple[slot], slot_frame[slot]
+    query = np.int64(slot_query[slot]) << np.int64(40)
+    mask[:] = 0
+    at = head[about] if stamp[about] == generation else -1
+    while True:
+        bit = frames[frame, nodes[at, 0]] if at >= 0 else -1
+        key = query | (np.int64(bit) if at >= 0 else START_MARK | start_name[start_of[about], frame])
+        if not is_ruled_out(key, mask, keys, heads, windows, following):
+            if new_reasons >= len(reason_key):
+                return -1
+            reason_key[new_reasons] = key
+            for w in range(len(mask)):
+                reason_window[new_reasons, w] = mask[w]
+            new_reasons += 1
+        if at < 0:
+            return new_reasons
+        mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        at = nodes[at, 1]
 
 
 @dataclass
@@ -274,7 +346,6 @@ class Collected:
     refusal_start: Int64[np.ndarray, " refusals_and_one"]
     reason_key: Int64[np.ndarray, " reasons"]
     reason_window: UInt64[np.ndarray, "reasons words"]
-    refusal_table: Int64[np.ndarray, " refusal_table"]
     counts: Int64[np.ndarray, " counts"]
 
     @staticmethod
@@ -287,8 +358,8 @@ class Collected:
             np.empty((size, words), dtype=np.uint64), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
             np.empty((size, row), dtype=np.uint64), np.full(4 * size, EMPTY),
             np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.zeros(size + 1, dtype=np.int64),
-            np.empty(4 * size, dtype=np.int64), np.empty((4 * size, words), dtype=np.uint64), np.full(4 * size, EMPTY),
-            np.zeros(8, dtype=np.int64),
+            np.empty(4 * size, dtype=np.int64), np.empty((4 * size, words), dtype=np.uint64),
+            np.zeros(10, dtype=np.int64),
         )  # fmt: skip
 
     def make_room(self) -> None:
@@ -314,8 +385,6 @@ class Collected:
             case 3:  # REFUSALS
                 names = ("refusal_schema", "refusal_place", "refusal_start")
                 self.refusal_schema, self.refusal_place, self.refusal_start = (doubled(getattr(self, n)) for n in names)
-                self.refusal_table = np.full(2 * len(self.refusal_table), EMPTY)
-                self.enter_refusals()
             case 4:  # REASONS
                 self.reason_key, self.reason_window = doubled(self.reason_key), doubled(self.reason_window)
             case 5:  # STARTS
@@ -403,7 +472,6 @@ class Collected:
             ),
             reason_key=joined("reason_key", reasons),
             reason_window=joined("reason_window", reasons),
-            refusal_table=np.full(1 << (2 * sum(refusals) + 16).bit_length(), EMPTY),
             counts=self.counts.copy(),
         )
         found.counts[2:4] = sum(refusals), sum(reasons)
@@ -425,12 +493,6 @@ class Collected:
         self.reason_key[:left_reasons] = self.reason_key[:reasons][stays]
         self.reason_window[:left_reasons] = self.reason_window[:reasons][stays]
         self.counts[2:4] = left, left_reasons
-        self.refusal_table[:] = EMPTY
-        self.enter_refusals()
-
-    def enter_refusals(self) -> None:
-        fill_table(self.refusal_schema, self.refusal_place, self.refusal_start, self.reason_key, self.reason_window,
-                   self.refusal_table, self.counts[2])  # fmt: skip
 
     def successes(self) -> Iterator[tuple[int, UInt64[np.ndarray, " words"], int]]:
         """The smallest windows: key, window, place."""
@@ -443,12 +505,6 @@ class Collected:
 
 def doubled(array: np.ndarray) -> np.ndarray:
     return np.concatenate([array, np.empty_like(array)])
-
-
-@compiled()
-def fill_table(schema, place, start, reason_key, reason_window, table, count):  # type: ignore[no-untyped-def]
-    for n in range(count):
-        enter_refusal(n, schema, place, start, reason_key, reason_window, table)
 
 
 @compiled()
@@ -517,10 +573,11 @@ class Passing:
         own = np.int64(len(d.vocabulary) if self.own else -1)
         scratch = (
             np.zeros(tuples, dtype=np.int64), np.empty(tuples, dtype=np.int32), np.zeros(tuples, dtype=np.int64),
-            np.empty(tuples, dtype=np.int64), np.zeros(tuples, dtype=np.int64),
+            np.empty(tuples, dtype=np.int64), np.zeros((tuples, 2), dtype=np.uint64), np.zeros(tuples, dtype=np.int64),
             np.zeros((tuples, e.feature_words), dtype=np.uint64),
             np.empty((int(most_slots(d.tokens, d.offsets[begin : end + 1], e.slot_start)) + 1, 2), dtype=np.int32),
             np.zeros(found.start_rows.shape[1], dtype=np.uint64), np.zeros(e.words, dtype=np.uint64),
+            np.zeros((MEMORY, 4), dtype=np.uint64), np.zeros((MEMORY, 2), dtype=np.uint64),
         )  # fmt: skip
         start_name = np.zeros((0, 0), dtype=np.int64) if names is None else names
         while begin < end:
@@ -531,7 +588,7 @@ class Passing:
                 e.sizes, e.told_tuple, e.told_bit, start_name, *scratch,
                 found.keys, found.heads, found.windows, found.following, found.places, found.start_rows,
                 found.start_table, found.refusal_schema, found.refusal_place, found.refusal_start, found.reason_key,
-                found.reason_window, found.refusal_table, found.counts,
+                found.reason_window, found.counts,
             )  # fmt: skip
             if begin < end:
                 found.make_room()
