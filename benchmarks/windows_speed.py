@@ -132,7 +132,7 @@ def collect_slowly(dataset: Dataset) -> tuple[dict[Any, dict[int, int]], tuple[R
                 told.append(atoms[token])
             if kinds[token] != Kind.ACTION:
                 continue
-            situation = []
+            situation: list[tuple[Any, int]] = []
             for query, about in asked[token]:
                 if about not in starts:
                     known = [(q, *map(about.index, others)) for q, *others in told if set(others) <= set(about)]

@@ -16,7 +16,7 @@ ORDER = """
 errors files compilation bits processes
 
 model: . strips vocabulary world goals lifted
-traces: trace dataset_file dataset checking accuracy text_files csv_log jsonl plain_text formats . reading names
+traces: trace dataset_file dataset checking accuracy names text_files csv_log jsonl plain_text formats . reading
 pddl: names grounding parsing writing .
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
 worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling

@@ -41,6 +41,9 @@ class Windows(Learner):
         if self.arity is not None and not 0 <= self.arity <= MOST:
             raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
 
+    def told_by(self, dataset: Dataset) -> Windows:
+        return self if self.separator is not None else replace(self, separator=dataset.separator)
+
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
         understand(dataset.vocabulary.actions, self.separator)
