@@ -23,7 +23,7 @@ worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampl
 brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs learner
-learners.windows: . projection reference encoding tables implied collection summary predicates answers proofs lifted support
+learners.windows: . projection reference encoding tables implied collection summary predicates answers proofs lifted simulation support
 learners.windows: learner
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration

@@ -20,11 +20,13 @@ from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.projection import Projection
 from trace2strips.learners.windows.proofs import RuledOut, prove, prove_inexplicable
 from trace2strips.learners.windows.reference import Attempt, History, VersionSpace, start_key
+from trace2strips.learners.windows.simulation import simulate, wrong_traces
 from trace2strips.learners.windows.summary import Refusal, Summary, are_implied, implies, summarise
 from trace2strips.learners.windows.support import needed
 from trace2strips.model.vocabulary import Kind
 from trace2strips.pddl import parse_domain
 from trace2strips.traces import Dataset, read_traces, write_traces
+from trace2strips.traces.accuracy import wrong_traces as wrong_by_model
 from trace2strips.traces.names import PLAIN, Naming, schema_of, understand
 from trace2strips.traces.reading import as_dataset
 from trace2strips.traces.trace import Trace
@@ -449,3 +451,21 @@ def test_empty_words_are_no_arguments() -> None:
     assert understand(["pick up(a)", "put(a)"]).words("pick up(a)") == ("pick up", "a")
     close = understand(["on(a,b)", "wait"])
     assert close.join(close.words("on(a,b)")) == "on(a,b)"
+
+
+@pytest.mark.parametrize(("init", "suffix"), [("atoms", "all"), ("states:3", "goal")])
+def test_what_a_lifted_world_says_is_what_its_ground_model_says(init: str, suffix: str) -> None:
+    """Learned from few traces, so that it is often wrong."""
+    domain = get_domain("blocksworld:4")
+    wrong = []
+    for traces in (2, 5):
+        train = sample(domain, SampleSettings(traces, 20, init=init, suffix=suffix))
+        test = sample(domain, SampleSettings(300, 30, init=init, suffix=suffix, seed=1))
+        lifted = t2s.learn(train, "windows").lifted
+        assert isinstance(lifted, LiftedWorld)
+        found = wrong_traces(lifted, test)
+        assert np.array_equal(found, wrong_by_model(lifted.over_tokens(test.vocabulary), test))
+        false, refused = simulate(lifted, test)
+        assert np.array_equal(false > 0, refused)
+        wrong.append(int(found.sum()))
+    assert all(0 < count < 300 for count in wrong)

@@ -18,11 +18,11 @@ from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset
-from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.names import Naming, understand
 
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
@@ -56,7 +56,7 @@ class Windows(Learner):
         job.tell("predicates", Report())
         found = lift(Search(summary).run(), summary.projection, summary.types, naming)
         lifted = without_needless(found, dataset)
-        errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
+        errors = int(wrong_traces(lifted, dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
         if summary.inexplicable:
@@ -113,4 +113,4 @@ class LiftedPredictor:
     lifted: LiftedWorld
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
-        return wrong_traces(self.lifted.over_tokens(dataset.vocabulary), dataset)
+        return wrong_traces(self.lifted, dataset)
