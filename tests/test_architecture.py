@@ -16,14 +16,14 @@ ORDER = """
 errors files compilation bits processes
 
 model: . strips vocabulary world goals lifted
-traces: trace dataset_file dataset checking accuracy text_files csv_log jsonl plain_text formats . reading names
+traces: trace dataset_file dataset checking accuracy names text_files csv_log jsonl plain_text formats . reading
 pddl: names grounding parsing writing .
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
-worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling
+worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday
 brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs learner
-learners.windows: . projection reference encoding collection summary predicates answers proofs lifted support relations instances
+learners.windows: . projection reference encoding tables implied collection summary predicates answers proofs lifted simulation support relations instances rows tolerant repair fitting constants
 learners.windows: learner
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration

@@ -47,6 +47,8 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
         "windows_equivalence",
         "windows_untold",
         "windows_not_strips",
+        "windows_speed",
+        "windows_theorems",
     ],
 )
 def test_benchmarks_run(name: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trace2strips.commands.terminal import ForceOption, QuietOption, place_of, show_figures, training_bar
+from trace2strips.commands.terminal import ArgOption, ForceOption, QuietOption, place_of, show_figures, training_bar
 from trace2strips.errors import printable, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
 
@@ -41,6 +41,7 @@ def learn(
         str | None, typer.Option(help="Of windows: what stands between a name and its arguments; '': nothing does.")
     ] = None,
     arity: Annotated[int | None, typer.Option(help="Of windows: atoms are about at most so many objects.")] = None,
+    arg: ArgOption = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -59,8 +60,9 @@ def learn(
             "network_only": network_only or None, "separator": separator, "arity": arity}  # fmt: skip
     chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
     Job(seed)  # a seed out of range is refused before anything is written
-    dataset = read_traces(traces)
-    testing = None if test is None else read_traces(test)
+    dataset = read_traces(traces, arguments=arg or ())
+    testing = None if test is None else read_traces(test, arguments=arg or ())
+    chosen = chosen.told_by(dataset)
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
         with_file(str(test), lambda: chosen.check_names(dataset.vocabulary, testing.vocabulary))
@@ -82,7 +84,7 @@ def learn(
     warn(learned.figures, dataset, traces)
     if not quiet:
         if learned.lifted is not None:
-            print(f"names: {learned.lifted.understood()}; lifted: {out / 'domain.pddl'}")
+            print(f"names: {printable(learned.lifted.understood())}; lifted: {out / 'domain.pddl'}")
         show_figures(out, learned.figures)
 
 

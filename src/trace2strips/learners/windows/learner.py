@@ -20,13 +20,13 @@ from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
 from trace2strips.learners.windows.relations import with_relations
+from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.model.strips import StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
-from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.names import Naming, understand
 
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
@@ -45,6 +45,9 @@ class Windows(Learner):
         if self.arity is not None and not 0 <= self.arity <= MOST:
             raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
 
+    def told_by(self, dataset: Dataset) -> Windows:
+        return self if self.separator is not None else replace(self, separator=dataset.separator)
+
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
         understand(dataset.vocabulary.actions, self.separator)
@@ -57,7 +60,7 @@ class Windows(Learner):
         job.tell("predicates", Report())
         found = lift(Search(summary).run(), summary.projection, summary.types, naming)
         lifted = with_objects(without_needless(found, dataset), dataset)
-        errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
+        errors = int(wrong_traces(lifted, dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
         if summary.inexplicable:
@@ -147,4 +150,4 @@ class LiftedPredictor:
     lifted: LiftedWorld
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
-        return wrong_traces(self.lifted.over_tokens(dataset.vocabulary), dataset)
+        return wrong_traces(self.lifted, dataset)

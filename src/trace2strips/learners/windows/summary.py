@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
+from jaxtyping import UInt64
 
-from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected
+from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected, told_of
+from trace2strips.learners.windows.implied import find_implied
 from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces.names import Schema
@@ -89,12 +90,12 @@ def summarise(found: Collected, vocabulary: Vocabulary) -> Summary:
     for key, window, place in found.successes():
         keep(smallest[names.reason(key)], as_int(window), place)
     refusals = []
-    bounds = found.refusal_start
-    for n in range(int(found.counts[2])):
-        reasons: dict[Reason, int] = {}
-        for r in range(int(bounds[n]), int(bounds[n + 1])):
-            reasons[names.reason(int(found.reason_key[r]))] = as_int(found.reason_window[r])
-        refusals.append(Refusal(int(found.refusal_schema[n]), reasons, int(found.refusal_place[n])))
+    count, reasons = int(found.counts[2]), int(found.counts[3])
+    by = map(names.reason, found.reason_key[:reasons].tolist())
+    pairs = list(zip(by, as_ints(found.reason_window[:reasons]), strict=True))
+    bounds = found.refusal_start[: count + 1].tolist()
+    for n, place in enumerate(found.refusal_place[:count].tolist()):
+        refusals.append(Refusal(int(found.refusal_schema[n]), dict(pairs[bounds[n] : bounds[n + 1]]), place))
     return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals))
 
 
@@ -124,17 +125,21 @@ def reduce(
         key = (refusal.schema, frozenset(live.items()), 0 if live else refusal.place)  # what is inexplicable is counted
         if key not in found or refusal.place < found[key].place:
             found[key] = Refusal(refusal.schema, live, refusal.place)
-    kept: list[Refusal] = []
-    by_reason: dict[tuple[int, Reason], list[Refusal]] = defaultdict(list)
-    for refusal in sorted(found.values(), key=lambda r: r.place):
-        candidates = {id(o): o for reason in refusal.reasons for o in by_reason[refusal.schema, reason]}
-        if any(implies(other, refusal) for other in candidates.values()):
-            continue
-        kept.append(refusal)
-        for reason in refusal.reasons:
-            by_reason[refusal.schema, reason].append(refusal)
+    in_order = sorted(found.values(), key=lambda r: r.place)
+    kept = tuple(r for r, implied in zip(in_order, are_implied(in_order), strict=True) if not implied)
     ordered = {reason: dict(sorted(smallest[reason].items())) for reason in sorted(smallest, key=repr)}
-    return ordered, tuple(kept)
+    return ordered, kept
+
+
+def are_implied(refusals: list[Refusal]) -> list[bool]:
+    """Which of them earlier ones imply (`implies` is the definition)."""
+    numbers: dict[tuple[int, Reason], int] = {}
+    keys = [numbers.setdefault((r.schema, reason), len(numbers)) for r in refusals for reason in r.reasons]
+    start = np.append(0, np.cumsum([len(r.reasons) for r in refusals])).astype(np.int64)
+    windows = [window for r in refusals for window in r.reasons.values()]
+    words = max(1, -(-max((window.bit_length() for window in windows), default=0) // 64))
+    found: list[bool] = find_implied(start, np.array(keys, dtype=np.int64), as_words(windows, words)).tolist()
+    return found
 
 
 def implies(one: Refusal, other: Refusal) -> bool:
@@ -147,6 +152,16 @@ def implies(one: Refusal, other: Refusal) -> bool:
 
 def as_int(window: np.ndarray) -> int:
     return int.from_bytes(np.ascontiguousarray(window).astype("<u8").tobytes(), "little")
+
+
+def as_ints(windows: UInt64[np.ndarray, "windows words"]) -> list[int]:
+    raw, size = np.ascontiguousarray(windows).astype("<u8").tobytes(), 8 * windows.shape[1]
+    return [int.from_bytes(raw[i : i + size], "little") for i in range(0, len(raw), size)]
+
+
+def as_words(windows: list[int], words: int) -> UInt64[np.ndarray, "windows words"]:
+    raw = b"".join(window.to_bytes(8 * words, "little") for window in windows)
+    return np.frombuffer(raw, dtype="<u8").astype(np.uint64).reshape(-1, words)
 
 
 class StartNames:
@@ -173,13 +188,4 @@ class StartNames:
             state, about = int(row[0]) - NAMED, e.tuples[int(row[1])]
             label = self.vocabulary.subjects[state] if state < len(self.vocabulary) else state - len(self.vocabulary)
             return ("start", label, *(e.objects[about[i]] for i in order))
-        where = {place: j for j, place in enumerate(order)}  # of an object of the sorted tuple
-        r, words = len(order), e.feature_words
-        told = []
-        subsets = [tuple(range(r)), *(choice for size in range(r) for choice in combinations(range(r), size))]
-        for j, subset in enumerate(subsets):
-            mask = row[1 + j * words : 1 + (j + 1) * words]
-            for i, (predicate, places) in enumerate(e.features):
-                if int(mask[i // 64]) >> (i % 64) & 1:
-                    told.append((predicate, *(where[subset[place]] for place in places)))
-        return ("told", *sorted(told, key=repr))
+        return ("told", *told_of(e, row, order))
