@@ -16,15 +16,16 @@ ORDER = """
 errors files compilation bits processes
 
 model: . strips vocabulary world goals lifted
-traces: trace dataset_file dataset checking accuracy text_files csv_log jsonl plain_text formats . one_trace reading names
+traces: trace dataset_file dataset checking accuracy names text_files csv_log jsonl plain_text formats . one_trace reading
 pddl: names grounding parsing writing .
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
-worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling
+worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday
 brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs learner
-learners.windows: . starts projection reference encoding collection origins summary predicates memory saving
-learners.windows: answers proofs lifted support questions learner
+learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
+learners.windows: saving answers proofs lifted simulation support relations instances questions rows tolerant repair
+learners.windows: fitting constants learner
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets

@@ -36,7 +36,21 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["attention", "completion", "decoder_trials", "one_state", "windows"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "attention",
+        "completion",
+        "decoder_trials",
+        "one_state",
+        "windows",
+        "windows_equivalence",
+        "windows_untold",
+        "windows_not_strips",
+        "windows_speed",
+        "windows_theorems",
+    ],
+)
 def test_benchmarks_run(name: str, tmp_path: Path) -> None:
     """They call what may change: they have to keep up with it."""
     script = Path(measuring.__file__).parent / f"{name}.py"

@@ -9,7 +9,7 @@ from trace2strips.commands.sources import hidden_domain_or_none, open_source
 from trace2strips.errors import ModelError, TraceError, shorten
 from trace2strips.judging.equivalence import MAX_PAIRS, Comparison
 from trace2strips.judging.equivalence import compare as compare_models
-from trace2strips.judging.sources import Source
+from trace2strips.judging.sources import Source, over_same_actions
 from trace2strips.judging.starts import choose_starts, with_final_values
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.learning import load
@@ -68,7 +68,7 @@ def plan(model: Model, goal: Names | Goal, init: Names | None = None, planner: s
     `init` lists the atoms that are true at the start, or names a learned initial state; what was learned from traces
     that do not tell their initial state can do without.
     """
-    source = as_source(model)
+    source = as_source(model).about(goal, init)
     start = initial_state(source.world or source.model, init)
     wanted = goal if isinstance(goal, Goal) else goal_of(source.model, goal)
     return solve(pose(source.model, start, wanted), planner)
@@ -87,7 +87,7 @@ def compare(
     Where they start: `init` lists the atoms that are true, or names a learned initial state; with `traces`, where these
     do. Without both, in the generated initial states of their domain, or in those that both know by name.
     """
-    first, second = as_source(a), as_source(b)
+    first, second = over_same_actions(as_source(a), as_source(b))
     starts, further = choose_starts(first, second, init, traces=traces, seed=seed)
     return compare_models(*with_final_values(first, second), starts, max_pairs, seed, further)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trace2strips.commands.terminal import (
+    ArgOption,
     JsonOption,
     ProblemsOption,
     QuietOption,
@@ -34,9 +35,10 @@ def check(
     problem: ProblemsOption = None,
     strips: Annotated[bool, typer.Option("--strips", help="Does a STRIPS model fit? Exit code 3: none.")] = False,
     separator: Annotated[
-        str | None, typer.Option(help="With --strips: what stands between a name and its arguments; '': nothing.")
+        str | None, typer.Option(help="What stands between a name and its arguments; '': nothing does.")
     ] = None,
     start: Annotated[str | None, typer.Option(help="With --strips: who starts alike: same, objects or own.")] = None,
+    arg: ArgOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -54,7 +56,8 @@ def check(
     model = None if domain is None else find_domain(domain, problem).model
     with progress_bar("reading", size_of(file), quiet) as advance:
         vocabulary = None if model is None else model_vocabulary(model)
-        dataset = read_traces(file, vocabulary, any_state=True, progress=advance)
+        dataset = read_traces(file, vocabulary, any_state=True, progress=advance, arguments=arg or ())
+    separator = dataset.separator if separator is None else separator
     if strips:
         raise typer.Exit(tell_whether_strips(dataset, file, separator, start, as_json))
     statistics = describe(dataset)
@@ -63,11 +66,13 @@ def check(
         check_against(dataset, model, file, str(domain))
     if as_json:
         found = [asdict(c) | lines_of(dataset, c) for c in contradictions]
-        print(json.dumps(asdict(statistics) | {"contradictions": found}, indent=1))
+        names = names_line(dataset, separator)
+        print(json.dumps(asdict(statistics) | {"names": names, "contradictions": found}, indent=1))
         return
     share = statistics.refused / statistics.positions if statistics.positions else 0.0
     rows = (
         ("traces", f"{statistics.traces:,}"),
+        ("names", printable(names_line(dataset, separator))),
         ("different actions", f"{statistics.actions:,}"),
         ("actions in all", f"{statistics.positions:,}"),
         ("refused", f"{statistics.refused:,} ({share:.1%})"),
@@ -129,7 +134,7 @@ def tell_whether_strips(dataset: Dataset, file: Path, separator: str | None, sta
             found["ruled_out"] = [asdict(out) | {"worked": split(out.worked)} for out in proof.ruled_out]
         print(json.dumps(found, indent=1))
         return 0 if proof is None else 3
-    print(f"names: {naming}")
+    print(f"names: {printable(str(naming))}")
     print(f"if {'; '.join(summary.assumptions)}:")
     if proof is None or proof.refused is None:
         weaker = {
@@ -146,6 +151,16 @@ def tell_whether_strips(dataset: Dataset, file: Path, separator: str | None, sta
         print(f"  not because of {printable(out.since)}: it worked {at(out.worked)}, with {between} since")
     print(HELPS)
     return 3
+
+
+def names_line(dataset: Dataset, separator: str | None) -> str:
+    """How the names are read, or why they cannot be."""
+    from trace2strips.traces.names import understand
+
+    try:
+        return str(understand(dataset.vocabulary.actions, separator))
+    except TraceError as error:
+        return f"not understood: {error.message}"
 
 
 def lines_of(dataset: Dataset, item: Contradiction) -> dict[str, int]:

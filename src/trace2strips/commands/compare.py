@@ -36,10 +36,11 @@ def compare(
     """
     from trace2strips.commands.sources import open_source
     from trace2strips.judging.equivalence import compare as compare_models
+    from trace2strips.judging.sources import over_same_actions
     from trace2strips.judging.starts import choose_starts, with_final_values
     from trace2strips.worlds import get_domain
 
-    a, b = open_source(first), open_source(second)
+    a, b = over_same_actions(open_source(first), open_source(second))
     hidden = None if domain is None else get_domain(domain)
     given, further = choose_starts(a, b, init, problem, traces, hidden, starts, seed)
     result = compare_models(*with_final_values(a, b), given, max_pairs, seed, further, exhaust)

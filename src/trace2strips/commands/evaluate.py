@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from trace2strips.commands.terminal import (
+    ArgOption,
     JsonOption,
     MemoryOption,
     PlannerOption,
@@ -28,6 +29,7 @@ from trace2strips.errors import DomainError, PddlError, UserError, with_file
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset; default: what was measured.")] = None,
+    arg: ArgOption = None,
     domain: Annotated[str | None, typer.Option(help="The hidden domain; default: the one of the traces.")] = None,
     problem: ProblemsOption = None,
     problems: Annotated[int, typer.Option(help="How many of its planning problems to solve; 0: none.")] = 100,
@@ -69,7 +71,7 @@ def evaluate(
             raise
         unknown = error
     if test is not None:
-        dataset = read_traces(test)
+        dataset = read_traces(test, arguments=arg or ())
         learned = with_file(test, lambda: learned.tested_on(dataset))
     metrics = learned.figures.record()
     report = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trace2strips.commands.terminal import ForceOption, QuietOption, place_of, show_figures, training_bar
+from trace2strips.commands.terminal import ArgOption, ForceOption, QuietOption, place_of, show_figures, training_bar
 from trace2strips.errors import UserError, printable, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
 
@@ -48,13 +48,14 @@ def learn(
         str | None,
         typer.Option(help="Of windows: who starts alike: same, objects or own; default: all tried."),
     ] = None,
+    arg: ArgOption = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Learn a STRIPS world model from traces.
 
-    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl and
+    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl, problems and
     summary.json.gz, all it keeps of the log. With --update RUN that is enough to go on: the result is that
     of learning from both logs at once. It is written to RUN, or to --out.
     """
@@ -72,10 +73,10 @@ def learn(
         if given or learner not in (DEFAULT, "windows"):
             raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
         before = load(update)
-        dataset = read_traces(traces)
+        dataset = read_traces(traces, arguments=arg or ())
         learned = with_file(traces, lambda: before.update(dataset))
         if test is not None:
-            tests = read_traces(test)
+            tests = read_traces(test, arguments=arg or ())
             learned = with_file(test, lambda: learned.tested_on(tests))
         open_run(out or update, learned.settings, force or out is None)
         finish(learned, dataset, traces, out or update, quiet)
@@ -84,8 +85,9 @@ def learn(
         raise UserError("where shall the run go?", hint="--out FOLDER")
     chosen = make_learner(learner, given)
     Job(seed)  # a seed out of range is refused before anything is written
-    dataset = read_traces(traces)
-    testing = None if test is None else read_traces(test)
+    dataset = read_traces(traces, arguments=arg or ())
+    testing = None if test is None else read_traces(test, arguments=arg or ())
+    chosen = chosen.told_by(dataset)
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
         with_file(str(test), lambda: chosen.check_names(dataset.vocabulary, testing.vocabulary))
@@ -112,7 +114,7 @@ def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: b
     warn(learned.figures, dataset, traces)
     if not quiet:
         if learned.lifted is not None:
-            print(f"names: {learned.lifted.understood()}; lifted: {out / 'domain.pddl'}")
+            print(f"names: {printable(learned.lifted.understood())}; lifted: {out / 'domain.pddl'}")
         if learned.figures.earlier_traces is not None:
             print(f"{learned.figures.earlier_traces:,} traces were known before; accuracy is that on the new ones")
         show_figures(out, learned.figures)

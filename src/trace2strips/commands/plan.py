@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def plan(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Run folder, domain name or propositional PDDL file.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Run folder, domain name or PDDL file; a lifted one needs --problem.")
+    ],
     init: Annotated[
         list[str] | None, typer.Option(metavar="ATOMS", help="Start here: true atoms, or a learned initial state.")
     ] = None,
@@ -58,7 +60,7 @@ def plan(
     get_planner(planner)
     if out is not None:
         check_writable(out, force)
-    source = open_source(model)
+    source = open_source(model, problem)
     task = pose_task(source, init, goal, after, enable, problem)
     result = solve(task, planner, optimal, limits)
     if as_json:
@@ -91,6 +93,7 @@ def pose_task(
         return read_source_problem(source, problem)
     if not asked:
         raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
+    source = source.about(goal or (), init)
     start = initial_state(source.world or source.model, init)
     wanted = goal_of(source.model, goal or [])
     if after is not None:

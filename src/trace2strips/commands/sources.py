@@ -14,18 +14,22 @@ from trace2strips.judging.hidden import find_hidden_domain
 from trace2strips.judging.sources import Source
 from trace2strips.learners.learner import Figures
 from trace2strips.learners.learning import load
-from trace2strips.pddl import read_model
+from trace2strips.pddl import read_domain, read_model
 from trace2strips.worlds import Domain, domain_from_files, get_domain
 
 
-def open_source(name: str) -> Source:
+def open_source(name: str, problem: Path | None = None) -> Source:
+    """By the name of a model. A lifted PDDL domain is grounded over the objects of the problem."""
     path = Path(name)
     if path.is_dir():
         learned = load(path)
         world = with_file(path, learned.need_world)
         return Source(name, world.model, world, hidden_domain_or_none(learned.figures), learned)
     if path.suffix == ".pddl":
-        return Source(name, read_model(path))
+        if problem is None or is_ground(path):
+            return Source(name, read_model(path))
+        files = domain_from_files(name, [problem])
+        return Source(name, files.model, domain=files)
     if path.exists():
         raise FileError("is no model", file=path, hint="a run folder, a .pddl file or a domain such as blocksworld-5b")
     try:
@@ -38,6 +42,11 @@ def open_source(name: str) -> Source:
         message = f"{shorten(name)!r} is no run folder, no .pddl file and no domain"
         raise DomainError(message, hint=error.hint) from None
     return Source(name, domain.model, domain=domain)
+
+
+def is_ground(path: Path) -> bool:
+    domain = with_file(path, lambda: read_domain(path))
+    return not any(schema.parameters for schema in domain.schemas) and not any(types for _, types in domain.predicates)
 
 
 def hidden_domain_or_none(figures: Figures) -> Domain | None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
 
+ArgOption = Annotated[
+    list[str] | None, typer.Option("--arg", help="Column of a CSV log that holds an argument; repeat it, in order.")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no remarks.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]

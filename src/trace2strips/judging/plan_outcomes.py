@@ -100,7 +100,7 @@ def align(problem: StripsProblem, world: WorldModel, start: str | None = None) -
             f"the goal atom {atom!r} has no counterpart in the learned model",
             hint="only atoms whose final values were told in the training traces can be goals",
         )
-    init = problem.init & named if start is None else world.start(start)
+    init = world.told(problem.init & (named | world.meaning.keys())) if start is None else world.start(start)
     return StripsProblem(world.model, init, problem.goal, problem.name)
 
 

@@ -7,7 +7,7 @@ A learner is a frozen dataclass whose fields are its settings. `check` says befo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from trace2strips.errors import TraceError, UserError, shorten
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.training import Report
 from trace2strips.model.goals import START, Goal, Names, goal_of, initial_state, pose
-from trace2strips.model.strips import State, StripsModel
+from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import format_model
@@ -59,6 +59,10 @@ class Learner(ABC):
     """What turns traces into a model."""
 
     name: ClassVar[str]  # on the command line, in run folders and in rows of results
+
+    def told_by(self, dataset: Dataset) -> Learner:
+        """The same with what the traces say of themselves, where nobody said otherwise."""
+        return self
 
     def check(self, dataset: Dataset) -> None:
         """Refuse traces that nothing can be learned from."""
@@ -114,6 +118,27 @@ class Learner(ABC):
     def questions(self, learned: Learned) -> Questions:
         """Who answers with certainty, where the learner keeps what its log says."""
         raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+
+    def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
+        """The world to plan in where these atoms are named, one or several in each text; a lifted one may be about
+        other objects than training."""
+        return learned.need_world()
+
+    def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
+        """The world over these actions, told these atoms or those of training, as far as it is lifted."""
+        return learned.need_world()
+
+    def about_same_objects(self, learned: Learned, actions: Iterable[str], others: Iterable[str]) -> list[str]:
+        """Those of the actions that are about objects of the others."""
+        return list(actions)
+
+    def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem | None:
+        """A PDDL problem with objects for the learned domain; None where it has no lifted one."""
+        return None
+
+    def pddl_files(self, learned: Learned) -> dict[str, str]:
+        """What a run folder has for planners beside model.pddl."""
+        return {}
 
     @abstractmethod
     def predictor(self, learned: Learned) -> Predictor:
@@ -326,10 +351,10 @@ class Learned:
     def write(self, folder: Path) -> None:
         """Write the results into a run folder that is open already."""
         lifted = None if self.lifted is None else self.lifted.to_json()
-        domain = None if self.lifted is None else self.lifted.pddl()
+        files = self.learner.pddl_files(self)
         summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
-        record = RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, domain, summary)
+        record = RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary)
         write_run(record, folder)
 
     @property
@@ -380,12 +405,17 @@ class Learned:
         """A plan that makes these atoms true, or false where written "!atom".
 
         `init` lists the atoms that are true at the start, or names a learned initial state. Without it the plan starts
-        where traces begin that do not tell their initial state.
+        where traces begin that do not tell their initial state. A lifted model plans for objects it never saw too.
         """
-        world = self.need_world()
+        world = self.world_about(goal, init)
         start = initial_state(world, init)
         wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
         return solve(pose(world.model, start, wanted), planner)
+
+    def world_about(self, goal: Names | Goal, init: Names | None) -> WorldModel:
+        """The world over the objects that goal and start name."""
+        wanted = [*goal.true, *goal.false] if isinstance(goal, Goal) else as_list(goal)
+        return self.learner.world_about(self, [*wanted, *as_list(() if init is None else init)])
 
     def errors(self, traces: Traces) -> int:
         """Traces with a wrong prediction. Names that training did not have are the user's error."""
@@ -435,6 +465,10 @@ class Learned:
             ]
         left = len(lines) - LONGEST_PRINTED
         return "\n".join(lines if left <= 0 else [*lines[:LONGEST_PRINTED], f"… {left} more lines: print(it.pddl())"])
+
+
+def as_list(names: Names) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def check_names(known: Vocabulary, used: Vocabulary) -> None:

@@ -28,6 +28,7 @@ def learn(
     if learner is None or isinstance(learner, str):
         learner = make_learner() if learner is None else make_learner(learner)
     dataset = as_dataset(traces)
+    learner = learner.told_by(dataset)
     learner.check(dataset)
     testing = None if test is None else as_dataset(test)
     if testing is not None:

@@ -3,7 +3,8 @@
 settings.json         the learner, its settings and what they mean, the seed, a hash of the traces
 metrics.json          the figures; written last, so that a folder with it is complete
 model.pddl, model.json, weights.safetensors
-domain.pddl, summary.json.gz  of windows: the lifted domain, and what is kept of the log
+domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
+summary.json.gz       of windows: what is kept of the log
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
 """
@@ -14,7 +15,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,17 @@ SUMMARY = "summary.json.gz"
 MOST_BYTES = 2**28  # of a summary, unpacked: more is no summary but a trap
 BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
 PREVIOUS = "previous"  # the results of the run before, while it is done anew
-RESULT_FILES = ("metrics.json", "model.json", "model.pddl", "domain.pddl", "summary.json.gz", "weights.safetensors",
-                "log.jsonl")  # fmt: skip
+RESULT_FILES = (
+    "metrics.json",
+    "model.json",
+    "model.pddl",
+    "domain.pddl",
+    "problem.pddl",
+    "problem-*.pddl",
+    "summary.json.gz",
+    "weights.safetensors",
+    "log.jsonl",
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ class RunRecord:
     world: WorldModel | None
     weights: Mapping[str, np.ndarray] | None
     lifted: Mapping[str, Any] | None = None  # a lifted world, for any objects
-    domain: str | None = None  # the same as PDDL
+    files: Mapping[str, str] = field(default_factory=dict)  # the same as PDDL: a domain and problems
     summary: str | None = None  # what is kept of the log
 
 
@@ -74,9 +84,9 @@ def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> 
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / "metrics.json").exists():
             (folder / PREVIOUS).mkdir(exist_ok=True)
-            for name in ("settings.json", *RESULT_FILES):
-                if (folder / name).exists():
-                    (folder / name).replace(folder / PREVIOUS / name)
+            for pattern in ("settings.json", *RESULT_FILES):
+                for old in folder.glob(pattern):
+                    old.replace(folder / PREVIOUS / old.name)
         for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*", ".*.part"):
             for old in folder.glob(pattern):
                 old.unlink()
@@ -119,9 +129,9 @@ def write_run(run: RunRecord, folder: Path) -> None:
     if run.lifted is not None:
         model["lifted"] = run.lifted
     write_json(folder / "model.json", model)
-    if run.domain is not None:
-        with writing_text(folder / "domain.pddl", force=True) as stream:
-            stream.write(run.domain)
+    for name, text in run.files.items():
+        with writing_text(folder / name, force=True) as stream:
+            stream.write(text)
     if run.summary is not None:
         with writing_text(folder / SUMMARY, force=True) as stream:
             stream.write(run.summary)

@@ -75,7 +75,10 @@ def initial_state(source: StripsModel | WorldModel, names: Names | None) -> Stat
     if states and not any(word in model.atom_index for word in words):
         raise ModelError(f"unknown initial state {words[0]!r}" if words else "no initial state is named",
                          hint=suggest(words[0] if words else "", states, "initial states"))  # fmt: skip
-    return model.state(word for word in words if word in model.atom_index or word not in told)
+    if isinstance(source, WorldModel):
+        model.state(word for word in words if word not in told)  # the others must be atoms of the model
+        return source.told(words)
+    return model.state(words)
 
 
 def state_after(model: StripsModel, init: State, trace: Sequence[str]) -> Goal:

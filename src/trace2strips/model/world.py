@@ -6,13 +6,13 @@ carries that name, all others are invented; for each named initial state it says
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from trace2strips.errors import ModelError, suggest
-from trace2strips.model.strips import State, StripsAction, StripsModel
-from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.strips import Atom, State, StripsAction, StripsModel
+from trace2strips.model.vocabulary import Kind, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class WorldModel:
     model: StripsModel
     vocabulary: Vocabulary
     states: Mapping[str, State] = field(default_factory=dict)  # I' of each `init-s`
+    always: State = frozenset()  # what holds wherever initial atoms are told, without being told
+    meaning: Mapping[Atom, State] = field(default_factory=dict)  # of told atoms that do not stand for themselves
 
     @property
     def invented(self) -> tuple[str, ...]:
@@ -40,7 +42,22 @@ class WorldModel:
 
         Setup actions about atoms that were pruned away do nothing.
         """
-        return (vocabulary or self.vocabulary).extend(self.model, self.states, of_its_atoms=True)
+        words = vocabulary or self.vocabulary
+        plain = words.extend(self.model, self.states, of_its_atoms=True)
+        if not self.always and not self.meaning:
+            return plain
+        actions = list(plain.actions)
+        for i, (kind, subject) in enumerate(zip(words.kinds.tolist(), words.subjects, strict=True)):
+            if kind == Kind.INIT_FALSE:
+                actions[i] = replace(actions[i], add=self.always, delete=actions[i].delete - self.always)
+            elif kind == Kind.INIT_ATOM:
+                actions[i] = replace(actions[i], add=self.meaning.get(subject, actions[i].add))
+        return StripsModel(plain.atoms, tuple(actions), plain.name)
+
+    def told(self, atoms: Iterable[Atom]) -> State:
+        """What holds where exactly these initial atoms are told."""
+        known = self.model.atom_index
+        return self.always.union(*(self.meaning.get(a, {a} & known.keys()) for a in atoms))
 
     def counts(self) -> dict[str, int]:
         """Atoms, preconditions and effects."""
@@ -68,6 +85,8 @@ def world_to_json(world: WorldModel) -> dict[str, Any]:
         ],
         "states": {name: sorted(state, key=order) for name, state in world.states.items()},
         "vocabulary": asdict(world.vocabulary),
+        **({"always": sorted(world.always, key=order)} if world.always else {}),
+        **({"meaning": {a: sorted(s, key=order) for a, s in world.meaning.items()}} if world.meaning else {}),
     }  # fmt: skip
 
 
@@ -78,7 +97,9 @@ def world_from_json(record: dict[str, Any]) -> WorldModel:
     )
     states = {name: frozenset(state) for name, state in record["states"].items()}
     model = StripsModel(tuple(record["atoms"]), actions, name="learned")
-    return WorldModel(model, vocabulary_from_json(record["vocabulary"]), states)
+    meaning = {atom: frozenset(state) for atom, state in record.get("meaning", {}).items()}
+    always = frozenset(record.get("always", ()))
+    return WorldModel(model, vocabulary_from_json(record["vocabulary"]), states, always, meaning)
 
 
 def vocabulary_from_json(record: Mapping[str, Any]) -> Vocabulary:

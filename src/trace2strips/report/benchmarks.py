@@ -6,6 +6,7 @@ A benchmark's file holds its rows, the command that measures them again, the com
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -224,6 +225,75 @@ def windows(record: Record) -> Table:
         "larger: certain", "wrong certificates", "longest",
     ]  # fmt: skip
     return table("windows", origin(record), columns, rows)
+
+
+def windows_equivalence(record: Record) -> Table:
+    """Seeds whose learned domain is proven equivalent on each size; plans that work on the large ones, all seeds."""
+    rows = []
+    for domain, traces in dict.fromkeys((row["domain"], row["traces"]) for row in record["rows"]):
+        mine = [row for row in record["rows"] if (row["domain"], row["traces"]) == (domain, traces)]
+        sizes, plans = [], []
+        for size in dict.fromkeys(row["size"] for row in mine):
+            here, name = [row for row in mine if row["size"] == size], size.partition(":")[2]
+            if "verdict" in here[0]:
+                sizes.append(f"{name}: {sum(row['proven'] for row in here)} of {len(here)}")
+            else:
+                solved, asked = (sum(row[key] for row in here) for key in ("plans_correct", "problems"))
+                longest = max(row["plan_max_length"] or 0 for row in here)
+                plans.append(f"{name}: {solved} of {asked}, up to {longest} actions")
+        rows.append([domain, str(traces), "; ".join(sizes), "; ".join(plans)])
+    columns: Columns = [words("domain"), "traces", words("seeds proven equivalent"), words("plans that work")]
+    return table("windows-equivalence", origin(record), columns, rows)
+
+
+def windows_untold(record: Record) -> Table:
+    rows = []
+    found = [row for row in record["rows"] if row["what"] == "untold"]
+    for domain, traces in dict.fromkeys((row["domain"], row["traces"]) for row in found):
+        mine = [row for row in found if (row["domain"], row["traces"]) == (domain, traces)]
+        exact = sum(row["accuracy"] == 1 for row in mine)
+        certain = mean_of([row["certain"] for row in mine])
+        rows.append([
+            domain, str(traces), f"{exact} of {len(mine)}", accuracy(min(row["accuracy"] for row in mine), 3),
+            f"{certain:.1%}", wrong_certificates(mine),
+        ])  # fmt: skip
+    columns: Columns = [words("domain"), "traces", "seeds exact", "worst", "certain", "wrong certificates"]
+    return table("windows-untold", origin(record), columns, rows)
+
+
+def windows_worked(record: Record) -> Table:
+    rows = []
+    found = [row for row in record["rows"] if row["what"] == "worked"]
+    for domain, told in dict.fromkeys((row["domain"], row["told"]) for row in found):
+        mine = [row for row in found if (row["domain"], row["told"]) == (domain, told)]
+        means = [mean_of([row[key] for row in mine]) for key in ("accepted", "accuracy", "whole_traces")]
+        start = "initial atoms" if told else "nothing, one start"
+        cells = [f"{value:.1%}" for value in means]
+        rows.append([domain, f"5 of {mine[0]['length']} actions", start, *cells, wrong_certificates(mine)])
+    columns: Columns = [words("domain"), words("traces"), words("told"), "accepted of what works", "attempts right",
+                        "traces right", "wrong certificates"]  # fmt: skip
+    return table("windows-worked", origin(record), columns, rows)
+
+
+def wrong_certificates(rows: Sequence[Record]) -> str:
+    wrong, positions = (sum(row[key] for row in rows) for key in ("wrong_certificates", "positions"))
+    return f"{wrong} of {positions:,}"
+
+
+def windows_not_strips(record: Record) -> Table:
+    """Over seeds: the median and the most."""
+    rows = []
+    for world in dict.fromkeys(row["world"] for row in record["rows"]):
+        mine = [row for row in record["rows"] if row["world"] == world]
+        cells = [str(world)]
+        for key in ("proven_after", "places", "exact_after"):
+            known = [row[key] for row in mine if row[key] is not None]
+            missing = "" if len(known) == len(mine) else f", {len(mine) - len(known)} seeds never"
+            cells.append(f"{statistics.median_low(known)}, at most {max(known)}{missing}" if known else "never")
+        rows.append(cells)
+    columns: Columns = [words("world"), "proven not to be STRIPS: traces", "places that the proof names",
+                        "with objects named exact: traces"]  # fmt: skip
+    return table("windows-not-strips", origin(record), columns, rows)
 
 
 def world_metrics(record: Record) -> Table:

@@ -24,6 +24,10 @@ from trace2strips.report.benchmarks import (
     one_state,
     trials,
     windows,
+    windows_equivalence,
+    windows_not_strips,
+    windows_untold,
+    windows_worked,
     world_metrics,
 )
 from trace2strips.report.markdown import format_markdown, format_table
@@ -44,6 +48,10 @@ EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in
     "difficulty": ("problem_difficulty", difficulty),
     "one-state": ("one_state", one_state),
     "windows": ("windows", windows),
+    "windows-equivalence": ("windows_equivalence", windows_equivalence),
+    "windows-not-strips": ("windows_not_strips", windows_not_strips),
+    "windows-untold": ("windows_untold", windows_untold),
+    "windows-worked": ("windows_untold", windows_worked),
     "world-metrics": ("world_metrics", world_metrics),
 }
 

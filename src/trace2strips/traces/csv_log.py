@@ -1,4 +1,6 @@
-"""CSV event log: one row an event, with the columns case, action, ok and, where needed, phase."""
+"""CSV event log: one row an event, with the columns case, action, ok and, where needed, phase and separator (what
+stands between a name and its arguments). Whoever reads it may name further columns that hold arguments.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,15 @@ from dataclasses import dataclass, field
 from io import TextIOBase
 from pathlib import Path
 
-from trace2strips.errors import TraceError, shorten
+from trace2strips.errors import TraceError, listing, shorten
 from trace2strips.files import read_lines
+from trace2strips.traces.names import join_list
 from trace2strips.traces.text_files import (
     MAX_ACTIONS,
     MalformedError,
     Numbered,
     Progress,
+    Stated,
     decode_percent,
     encode_percent,
     make_trace,
@@ -23,7 +27,7 @@ from trace2strips.traces.text_files import (
 )
 from trace2strips.traces.trace import Trace
 
-COLUMNS = ("case", "action", "ok", "phase")
+COLUMNS = ("case", "action", "ok", "phase", "separator")
 PHASES = ("action", "init", "state", "final")
 TRUE = {"true", "1", "yes", "y", "t", "ok", "worked"}
 FALSE = {"false", "0", "no", "n", "f", "refused", "failed"}
@@ -59,7 +63,7 @@ class Case:
         return make_trace(self.actions, self.ok, init, self.state, self.final)
 
 
-def read_csv(path: Path, progress: Progress) -> Numbered:
+def read_csv(path: Path, progress: Progress, stated: Stated) -> Numbered:
     """One row an event. Rows of one case stay in their order; cases may be interleaved."""
     lines = (text + "\n" for _, text in read_lines(path, progress))
     rows = csv.reader(lines, strict=True)
@@ -75,6 +79,7 @@ def read_csv(path: Path, progress: Progress) -> Numbered:
             if header.count(name) > 1:
                 raise MalformedError(f"the column {name!r} is there twice", "keep one, or rename the other")
         places = [header.index(name) if name in header else None for name in COLUMNS]
+        columns = Columns(stated.arguments, header)
         for row in rows:
             if not row:
                 continue
@@ -82,14 +87,48 @@ def read_csv(path: Path, progress: Progress) -> Numbered:
                 raise MalformedError(
                     f"{len(row)} columns where the header has {len(header)}", "quote names with commas"
                 )
-            case, action, ok, phase = ("" if place is None else row[place].strip() for place in places)
-            add_event(cases, rows.line_num, case, decode_percent(action), ok.lower(), phase.lower() or "action")
+            case, action, ok, phase, separator = ("" if place is None else row[place].strip() for place in places)
+            if separator:
+                stated.say(decode_percent(separator))
+            phase = phase.lower() or "action"
+            action = columns.join(phase, decode_percent(action), row)
+            add_event(cases, rows.line_num, case, action, ok.lower(), phase)
     except (MalformedError, csv.Error) as error:
         message = f"not CSV: {error}" if isinstance(error, csv.Error) else str(error)
         hint = getattr(error, "hint", None)
         raise TraceError(message, file=path, line=max(rows.line_num, 1), hint=hint) from None
     for found in cases.values():
         yield found.line, found.trace()  # every row was checked: this cannot fail any more
+
+
+def columns_of(names: list[str]) -> str:
+    return ", ".join(map(repr, names)) or "no column"
+
+
+class Columns:
+    """The columns that hold arguments. An action has its arguments always in the same ones: what is empty is none."""
+
+    def __init__(self, names: tuple[str, ...], header: list[str]) -> None:
+        self.names = names
+        for name in names:
+            if header.count(name.strip().lower()) != 1 or name.strip().lower() in COLUMNS:
+                hint = "columns: " + listing([other for other in header if other not in COLUMNS])
+                raise MalformedError(f"no column {shorten(name)!r} for arguments", hint)
+        self.places = [header.index(name.strip().lower()) for name in names]
+        self.filled: dict[tuple[str, str], list[str]] = {}
+
+    def join(self, phase: str, action: str, row: list[str]) -> str:
+        if not self.names or not action or phase == "state":
+            return action
+        cells = [decode_percent(row[place].strip()) for place in self.places]
+        filled = [name for name, cell in zip(self.names, cells, strict=True) if cell]
+        known = self.filled.setdefault((phase, action), filled)
+        if filled != known:
+            raise MalformedError(
+                f"{shorten(action)!r} has arguments in {columns_of(filled)} here, before in {columns_of(known)}",
+                "an action has its arguments always in the same columns; give the two different names",
+            )
+        return join_list((action, *filter(None, cells)))
 
 
 def add_event(cases: dict[str, Case], line: int, case: str, action: str, ok: str, phase: str) -> None:
@@ -128,9 +167,10 @@ def add_event(cases: dict[str, Case], line: int, case: str, action: str, ok: str
     record.check()
 
 
-def write_csv(traces: Iterable[Trace], stream: TextIOBase) -> None:
+def write_csv(traces: Iterable[Trace], stream: TextIOBase, separator: str | None = None) -> None:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    more = (SPECIAL.sub(encode_percent, separator),) if separator else ()  # an empty cell cannot say that there is none
+    writer.writerow(COLUMNS if more else COLUMNS[:-1])
     for case, trace in enumerate(traces):
         rows: list[tuple[str, str, str]] = []
         if trace.init is not None:
@@ -140,4 +180,4 @@ def write_csv(traces: Iterable[Trace], stream: TextIOBase) -> None:
         rows += [(a, str(ok).lower(), "action") for a, ok in zip(trace.actions, trace.ok, strict=True)]
         rows += [(atom, str(value).lower(), "final") for atom, value in sorted(trace.final.items())]
         for name, mark, phase in rows or [("", "", "action")]:
-            writer.writerow((case, SPECIAL.sub(encode_percent, name), mark, phase))
+            writer.writerow((case, SPECIAL.sub(encode_percent, name), mark, phase, *more))

@@ -17,6 +17,8 @@ from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.dataset_file import read_fields, write_fields
 from trace2strips.traces.trace import Trace
 
+SEPARATOR = "separator"  # in the settings: what stands between a name and its arguments
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -50,6 +52,12 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def separator(self) -> str | None:
+        """What its file or who made it says of names: what stands before an argument; None: nothing is said."""
+        found = self.settings.get(SEPARATOR)
+        return found if isinstance(found, str) else None
 
     def __getitem__(self, index: int) -> Trace:
         if not -len(self) <= index < len(self):

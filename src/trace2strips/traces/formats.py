@@ -6,7 +6,7 @@ final atom values. The format is told by the file's ending; `.gz` may follow. do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import TextIOBase
 from pathlib import Path
@@ -15,10 +15,10 @@ from trace2strips.errors import TraceError
 from trace2strips.files import reading, unpacked, writing_text
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces.csv_log import read_csv, write_csv
-from trace2strips.traces.dataset import Dataset, vocabulary_of
+from trace2strips.traces.dataset import SEPARATOR, Dataset, vocabulary_of
 from trace2strips.traces.jsonl import read_jsonl, write_jsonl
 from trace2strips.traces.plain_text import read_plain, write_plain
-from trace2strips.traces.text_files import Numbered, Progress
+from trace2strips.traces.text_files import Numbered, Progress, Stated
 from trace2strips.traces.trace import Trace
 
 
@@ -28,8 +28,8 @@ class Format:
 
     name: str
     endings: tuple[str, ...]
-    read: Callable[[Path, Progress], Numbered]
-    write: Callable[[Iterable[Trace], TextIOBase], None]
+    read: Callable[[Path, Progress, Stated], Numbered]
+    write: Callable[[Iterable[Trace], TextIOBase, str | None], None]  # with a separator of all names, where known
 
 
 FORMATS = (
@@ -57,16 +57,25 @@ def format_of(path: Path) -> Format | None:
 
 
 def read_traces(
-    path: str | Path, vocabulary: Vocabulary | None = None, any_state: bool = False, progress: Progress = None
+    path: str | Path,
+    vocabulary: Vocabulary | None = None,
+    any_state: bool = False,
+    progress: Progress = None,
+    arguments: Sequence[str] = (),
 ) -> Dataset:
     """Any trace file as a dataset. With a vocabulary, a name that it does not have is an error with its line;
     `any_state` lets the names of initial states pass. `progress` is told how many bytes of a text file are read.
+    `arguments` are the columns of a CSV log that hold the arguments of actions and atoms, in order.
     """
     path = Path(path)
     form = format_of(path)
+    if arguments and (form is None or form.read is not read_csv):
+        hint = "in other files write name(argument, …), or a list in JSON Lines"
+        raise TraceError("only a CSV event log has columns of arguments", file=path, hint=hint)
     if form is None:
         return replace(Dataset.load(path), file=str(path))
-    numbered = list(form.read(path, progress))
+    stated = Stated(tuple(arguments))
+    numbered = list(form.read(path, progress, stated))
     if not numbered:
         with reading(path), path.open("rb") as stream:
             empty = not unpacked(stream).read(1)
@@ -75,7 +84,8 @@ def read_traces(
     try:
         if vocabulary is not None and any_state:
             vocabulary = replace(vocabulary, init_states=vocabulary_of(traces).init_states)
-        return replace(Dataset.of(traces, vocabulary, lines), file=str(path))
+        found = replace(Dataset.of(traces, vocabulary, lines), file=str(path))
+        return found if stated.separator is None else replace(found, settings={SEPARATOR: stated.separator})
     except TraceError as error:
         error.file = str(path)
         raise
@@ -89,7 +99,7 @@ def write_traces(dataset: Dataset, path: str | Path, force: bool = False, progre
         dataset.save(path, force)
         return
     with writing_text(path, force) as stream:
-        form.write(counted(dataset, progress), stream)
+        form.write(counted(dataset, progress), stream, dataset.separator)
 
 
 def counted(traces: Iterable[Trace], progress: Progress) -> Iterator[Trace]:

@@ -1,22 +1,27 @@
 """JSON Lines, the canonical text format: one trace a line.
 
 {"actions": ["pick-up_a", "stack_a_b"], "ok": [true, false], "init": ["clear_a", …], "final": {"holding_a": true}}
+
+An action or an initial atom may be a list, ["stack", "a", "b"]; "separator": "_" says what stands before an argument.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from io import TextIOBase
 from pathlib import Path
 from typing import Any
 
 from trace2strips.errors import shorten, suggest
 from trace2strips.model.vocabulary import SURROGATE
-from trace2strips.traces.text_files import MalformedError, Numbered, Progress, make_trace, read_by_line
+from trace2strips.traces.names import join_list
+from trace2strips.traces.text_files import MalformedError, Numbered, Progress, Stated, make_trace, read_by_line
 from trace2strips.traces.trace import Trace
 
-NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}}
+WORD = {"type": "string", "minLength": 1}
+NAMES = {"type": "array", "items": {"anyOf": [WORD, {"type": "array", "items": WORD, "minItems": 1}]}}
 SCHEMA = {  # of one line, as JSON Schema; a test checks that the reader accepts what it accepts
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -30,6 +35,7 @@ SCHEMA = {  # of one line, as JSON Schema; a test checks that the reader accepts
             "propertyNames": {"minLength": 1},
             "additionalProperties": {"type": "boolean"},
         },
+        "separator": {"type": ["string", "null"]},
     },
     "required": ["actions", "ok"],
     "additionalProperties": False,
@@ -37,7 +43,8 @@ SCHEMA = {  # of one line, as JSON Schema; a test checks that the reader accepts
 FIELDS: tuple[str, ...] = tuple(SCHEMA["properties"])  # type: ignore[arg-type]
 
 
-def parse_json(text: str) -> Trace:
+def parse_json(text: str, stated: Stated | None = None) -> Trace:
+    """`stated` is told what the line says of its names."""
     try:
         record = json.loads(text, object_pairs_hook=refuse_repeated)
     except json.JSONDecodeError as error:
@@ -71,8 +78,14 @@ def parse_json(text: str) -> Trace:
     final = {} if record.get("final") is None else record["final"]
     if not isinstance(final, dict) or not all(isinstance(v, bool) for v in final.values()) or "" in final:
         raise MalformedError("'final' must map atoms to true or false", f"found {shorten(json.dumps(final))}")
+    separator = record.get("separator")
+    if separator is not None:
+        if not isinstance(separator, str):
+            raise MalformedError("'separator' must be a text", f"found {shorten(json.dumps(separator))}")
+        if stated is not None:
+            stated.say(separator)
     if "\\u" in text:  # an escaped half of a pair is the one way to a name that UTF-8 cannot hold
-        for name in (*actions, *(init or ()), state or "", *final):
+        for name in (*actions, *(init or ()), state or "", *final, separator or ""):
             if SURROGATE.search(name):
                 raise MalformedError(
                     f"{shorten(name)!r} is no text: half of a surrogate pair", "write the whole character"
@@ -91,16 +104,23 @@ def refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_names(value: Any, field: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+    def is_name(name: Any) -> bool:
+        return isinstance(name, str) and bool(name)
+
+    if not isinstance(value, list):
         raise MalformedError(f"{field!r} must be a list of names", f"found {shorten(json.dumps(value))}")
-    return value
+    for name in value:
+        if not is_name(name) and not (isinstance(name, list) and name and all(map(is_name, name))):
+            message = f"{field!r} must be a list of names, each a text or a list of a name and arguments"
+            raise MalformedError(message, f"found {shorten(json.dumps(name))}")
+    return [name if isinstance(name, str) else join_list(name) for name in value]
 
 
-def read_jsonl(path: Path, progress: Progress) -> Numbered:
-    return read_by_line(path, parse_json, None, progress)
+def read_jsonl(path: Path, progress: Progress, stated: Stated) -> Numbered:
+    return read_by_line(path, partial(parse_json, stated=stated), None, progress)
 
 
-def write_jsonl(traces: Iterable[Trace], stream: TextIOBase) -> None:
+def write_jsonl(traces: Iterable[Trace], stream: TextIOBase, separator: str | None = None) -> None:
     for trace in traces:
         record: dict[str, Any] = {"actions": trace.actions, "ok": trace.ok}
         if trace.init is not None:
@@ -109,4 +129,6 @@ def write_jsonl(traces: Iterable[Trace], stream: TextIOBase) -> None:
             record["state"] = trace.state
         if trace.final:
             record["final"] = dict(sorted(trace.final.items()))
+        if separator is not None:
+            record["separator"] = separator
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -2,7 +2,8 @@
 or, with a separator, `stack_b1_b2`.
 
 A log is understood as a whole: one form for all names. A separator that nobody gave is taken only if it fits the whole
-log (`fits`); otherwise each name is an action without arguments.
+log (`fits`); otherwise each name is an action without arguments. Lists and argument columns of a log become names that
+are JSON lists, which say what is meant whatever the words are.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trace2strips.errors import TraceError, shorten
 
 Words = tuple[str, ...]  # the schema, then its arguments
 Schema = tuple[str, tuple[int, ...]]  # a name, and which of its arguments are the same object
-CALL = re.compile(r"\s*([^\s(),]+)\s*\(([^()]*)\)\s*\Z")
+CALL = re.compile(r"\s*([^\s(),]+|[^\s(),][^(),]*[^\s(),](?=\())\s*\(([^()]*)\)\s*\Z")  # name(…), a name(…), name (…)
 LISP = re.compile(r"\s*\(\s*([^()\s][^()]*?)\s*\)\s*\Z")
 SEPARATORS = ("_", ":", "/", "|", ".", "-", "__", "--")
 
@@ -26,32 +27,42 @@ class Naming:
     """How the names of a log are read."""
 
     form: str  # call, lisp, json, words, separator or plain
-    separator: str = ""
+    separator: str = ""  # of a call: what stands between two arguments, a comma and a space if nothing is said
+    constants: tuple[Words, ...] = ()
+    """(schema, object, …): actions of the schema are about these objects too, although their names do not say so."""
 
     def words(self, name: str) -> Words:
         """The schema and the arguments of one name."""
         match self.form:
             case "call":
-                found = CALL.match(name)
-                if found is None:
-                    return (name.strip(),)
-                inside = found[2].strip()
-                return (found[1], *(part.strip() for part in inside.split(","))) if inside else (found[1],)
+                return call_words(name)
             case "lisp":
                 found = LISP.match(name)
                 return tuple(found[1].split()) if found else (name.strip(),)
             case "json":
-                return tuple(str(part) for part in json.loads(name)) if is_json_list(name) else (name,)
+                return tuple(str(part) for part in json.loads(name)) if is_json_list(name) else call_words(name)
             case "words":
                 return tuple(name.split()) or (name,)
             case "separator":
                 return tuple(name.split(self.separator))
         return (name,)
 
+    def action(self, name: str) -> Words:
+        """The schema and the arguments of an action, and the constants that it is about."""
+        words = self.words(name)
+        return (*words, *(constant for schema, *more in self.constants if schema == words[0] for constant in more))
+
     def schema(self, name: str) -> tuple[Schema, tuple[str, ...]]:
         """`move a a b` → (move, (0, 0, 1)) with the different objects (a, b)."""
-        word, *arguments = self.words(name)
+        word, *arguments = self.action(name)
         return schema_of(word, tuple(arguments))
+
+    def with_constants(self, pairs: Iterable[tuple[str, str]]) -> Naming:
+        """The same with these constants, each a schema and an object."""
+        known: dict[str, list[str]] = {}
+        for schema, constant in sorted(pairs):
+            known.setdefault(schema, []).append(constant)
+        return replace(self, constants=tuple((schema, *more) for schema, more in known.items()))
 
     def join(self, words: Words) -> str:
         """The inverse of `words`; plain names take brackets where they need arguments."""
@@ -59,12 +70,12 @@ class Naming:
             case "lisp":
                 return f"({' '.join(words)})"
             case "json":
-                return json.dumps(list(words))
+                return join_list(words)
             case "words":
                 return " ".join(words)
             case "separator":
                 return self.separator.join(words)
-        return f"{words[0]}({', '.join(words[1:])})" if len(words) > 1 else words[0]
+        return f"{words[0]}({(self.separator or ', ').join(words[1:])})" if len(words) > 1 else words[0]
 
     def __str__(self) -> str:
         shown = {
@@ -74,10 +85,25 @@ class Naming:
             "words": "name argument …, by spaces",
             "separator": f"name{self.separator}argument{self.separator}…, by {self.separator!r}",
         }
-        return shown.get(self.form, "each name is an action without arguments")
+        said = shown.get(self.form, "each name is an action without arguments")
+        about = ", ".join(f"{name} also about {' and '.join(more)}" for name, *more in self.constants)
+        return f"{said}; {about}" if about else said
 
 
 PLAIN = Naming("plain")
+
+
+def join_list(words: Sequence[str]) -> str:
+    """An action that was given as a list, as one name."""
+    return json.dumps(list(words), ensure_ascii=False)
+
+
+def call_words(name: str) -> Words:
+    found = CALL.match(name)
+    if found is None:
+        return (name.strip(),)
+    inside = found[2].strip()
+    return (found[1], *(part.strip() for part in inside.split(","))) if inside else (found[1],)
 
 
 def schema_of(name: str, arguments: tuple[str, ...]) -> tuple[Schema, tuple[str, ...]]:
@@ -89,15 +115,15 @@ def schema_of(name: str, arguments: tuple[str, ...]) -> tuple[Schema, tuple[str,
 def understand(names: Sequence[str], separator: str | None = None) -> Naming:
     """The one form that all names of a log have. A given separator must fit; '' says that names have no arguments."""
     if separator is not None:
-        naming = Naming("separator", separator) if separator else PLAIN
-        refuse_two_arities(names, naming)
-        return naming
-    if names and all(is_json_list(name) for name in names):
-        return checked(names, Naming("json"))
-    if any(CALL.match(name) for name in names) and not any(
-        has_odd_marks(name) for name in names if not CALL.match(name)
-    ):
-        return checked(names, Naming("call"))
+        return checked(names, Naming("separator", separator) if separator else PLAIN)
+    lists = [name for name in names if is_json_list(name)]
+    calls = [name for name in names if CALL.match(name)]
+    marked = {*lists, *calls}
+    if marked and not any(has_odd_marks(name) for name in names if name not in marked):
+        if lists:
+            return checked(names, Naming("json"))
+        close = any("," in name for name in calls) and not any(", " in name for name in calls)
+        return checked(names, Naming("call", "," if close else ""))
     if names and all(LISP.match(name) for name in names):
         return checked(names, Naming("lisp"))
     if any(len(name.split()) > 1 for name in names):
@@ -111,7 +137,13 @@ def understand(names: Sequence[str], separator: str | None = None) -> Naming:
 
 
 def checked(names: Sequence[str], naming: Naming) -> Naming:
-    """Brackets say what is meant: a schema with two numbers of arguments is an error there."""
+    """Brackets and a separator that is given say what is meant: an empty word and a schema with two numbers of
+    arguments are errors there."""
+    if naming != PLAIN:
+        for name in names:
+            if not all(naming.words(name)):
+                hint = "write what is meant, or say that names have no arguments: --separator ''"
+                raise TraceError(f"an empty argument or name in {shorten(name)!r}, read as {naming}", hint=hint)
     refuse_two_arities(names, naming)
     return naming
 
@@ -123,7 +155,7 @@ def is_json_list(name: str) -> bool:
         found = json.loads(name)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, list) and bool(found) and all(isinstance(part, str | int) for part in found)
+    return isinstance(found, list) and bool(found) and all(type(part) in (str, int) for part in found)
 
 
 def has_odd_marks(name: str) -> bool:

@@ -3,12 +3,14 @@
 pick-up_a !stack_a_b put-down_a
 clear_a ontable_a handempty | pick-up_a !pick-up_a | holding_a !clear_a
 @s3 | pick-up_a |
+
+A comment `# separator: _` says what stands between a name and its arguments.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from io import TextIOBase
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from trace2strips.traces.text_files import (
     MalformedError,
     Numbered,
     Progress,
+    Stated,
     decode_percent,
     encode_percent,
     make_trace,
@@ -26,6 +29,7 @@ from trace2strips.traces.text_files import (
 from trace2strips.traces.trace import Trace
 
 SPECIAL = re.compile(r"[\s|#!@%\ufeff]|\A-\Z")  # U+FEFF: at the start of a file it would be a byte order mark
+SAYS = re.compile(r"\s*#\s*separator:\s*(\S*)\s*\Z")
 NO_ATOM = "-"  # stands for "no atom is true" where a list of atoms would be empty
 
 
@@ -82,11 +86,24 @@ def decode_word(word: str) -> str:
     return decode_percent(word)
 
 
-def read_plain(path: Path, progress: Progress) -> Numbered:
-    return read_by_line(path, parse_text, "#", progress)
+def read_plain(path: Path, progress: Progress, stated: Stated) -> Numbered:
+    return read_by_line(path, parse_text, "#", progress, told_by(stated))
 
 
-def write_plain(traces: Iterable[Trace], stream: TextIOBase) -> None:
+def told_by(stated: Stated) -> Callable[[str], None]:
+    """Looks into comments."""
+
+    def hear(comment: str) -> None:
+        if (found := SAYS.match(comment)) is not None:
+            stated.say(decode_percent(found[1]))
+
+    return hear
+
+
+def write_plain(traces: Iterable[Trace], stream: TextIOBase, separator: str | None = None) -> None:
+    if separator is not None:
+        stream.write(f"# separator: {SPECIAL.sub(encode_percent, separator)}\n")
+
     def word(name: str) -> str:  # what would be read as something else is percent-encoded
         return SPECIAL.sub(encode_percent, name)
 

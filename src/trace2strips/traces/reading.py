@@ -10,10 +10,12 @@ from typing import Any
 from trace2strips.errors import TraceError, shorten
 from trace2strips.traces.dataset import Dataset
 from trace2strips.traces.formats import read_traces
+from trace2strips.traces.names import join_list
 from trace2strips.traces.trace import Trace
 
-Traces = str | PathLike[str] | Dataset | Iterable[Trace | Sequence[tuple[str, bool]]]
-HINT = "a path, a Dataset, a list of Trace, or lists such as [('open', True), ('open', False)]"
+Action = str | Sequence[str]  # a name, or a name and its arguments
+Traces = str | PathLike[str] | Dataset | Iterable[Trace | Sequence[tuple[Action, bool]]]
+HINT = "a path, a Dataset, a list of Trace, or lists such as [('open', True), (('stack', 'a', 'b'), False)]"
 
 
 def as_dataset(traces: Traces) -> Dataset:
@@ -35,6 +37,8 @@ def as_trace(number: int, item: Any) -> Trace:
     except (TypeError, ValueError):
         raise TraceError(f"trace {number} is no list of (action, ok)", hint=HINT) from None
     for action, ok in pairs:
-        if not isinstance(action, str) or ok not in (True, False):
+        listed = isinstance(action, list | tuple) and action and all(isinstance(x, str) and x for x in action)
+        if not (isinstance(action, str) or listed) or ok not in (True, False):
             raise TraceError(f"trace {number}: {shorten(repr((action, ok)))} is no (action, ok)", hint=HINT)
-    return Trace(tuple(action for action, _ in pairs), tuple(bool(ok) for _, ok in pairs))
+    names = (action if isinstance(action, str) else join_list(action) for action, _ in pairs)
+    return Trace(tuple(names), tuple(bool(ok) for _, ok in pairs))

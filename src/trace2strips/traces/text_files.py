@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,6 +18,20 @@ Progress = Callable[[int], None] | None
 Numbered = Iterator[tuple[int, Trace]]  # (line, trace): an error found later still knows its line
 
 
+@dataclass
+class Stated:
+    """What is said of the names of a file: by its reader, which columns of a CSV log are arguments; by the file itself,
+    what stands between a name and its arguments ('': there are none; None: nothing is said)."""
+
+    arguments: tuple[str, ...] = ()
+    separator: str | None = None
+
+    def say(self, separator: str) -> None:
+        if self.separator not in (None, separator):
+            raise MalformedError(f"a second separator {shorten(separator)!r}, first {self.separator!r}", "keep one")
+        self.separator = separator
+
+
 class MalformedError(Exception):
     """What is wrong with one line; the reader adds file and number."""
 
@@ -25,12 +40,18 @@ class MalformedError(Exception):
         self.hint = hint
 
 
-def read_by_line(path: Path, parse: Callable[[str], Trace], comment: str | None, progress: Progress) -> Numbered:
+def read_by_line(
+    path: Path, parse: Callable[[str], Trace], comment: str | None, progress: Progress,
+    hear: Callable[[str], None] | None = None,
+) -> Numbered:  # fmt: skip
+    """`hear` is told each comment."""
     for number, text in read_lines(path, progress):
-        if not text.strip() or (comment and text.lstrip().startswith(comment)):
-            continue
         try:
-            yield number, parse(text)
+            if comment and text.lstrip().startswith(comment):
+                if hear is not None:
+                    hear(text)
+            elif text.strip():
+                yield number, parse(text)
         except MalformedError as error:
             raise TraceError(str(error), file=path, line=number, hint=error.hint) from None
 

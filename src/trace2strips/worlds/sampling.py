@@ -19,7 +19,7 @@ from trace2strips.errors import DomainError, shorten
 from trace2strips.model.strips import State, StripsModel, state_of
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.pddl import format_model
-from trace2strips.traces.dataset import Dataset, token_type
+from trace2strips.traces.dataset import SEPARATOR, Dataset, token_type
 from trace2strips.worlds.domain import Domain
 from trace2strips.worlds.walks import walk_many
 
@@ -90,6 +90,8 @@ def sample(
     states = domain.state_set(settings.states) if settings.states else None
     names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
     record = {"domain": domain.name, "model": hash_model(domain.model), **asdict(settings)}
+    if (separator := separator_of(domain)) is not None:
+        record[SEPARATOR] = separator
     if domain.family.files:  # a file may have the name of a benchmark domain
         record["files"] = list(domain.family.files)
     if like is not None:
@@ -108,6 +110,12 @@ def sample(
     np.cumsum(lengths, out=offsets[1:])
     dataset = Dataset(vocabulary, tokens, inapplicable, offsets, record, names)
     return dataset if like is not None or settings.split == "test" else ground_partially(dataset)
+
+
+def separator_of(domain: Domain) -> str | None:
+    """What stands between the words of all names; None where an object has that in its own name."""
+    names = domain.task.origin.items()
+    return next((mark for mark in ("_", "__") if all(tuple(name.split(mark)) == words for name, words in names)), None)
 
 
 def chunk_size(max_length: int) -> int:

@@ -12,20 +12,18 @@ from jaxtyping import UInt8
 
 from trace2strips.compilation import compiled
 from trace2strips.learners.windows.collection import (
-    EMPTY,
     NAMED,
     START_MARK,
     Collected,
     apply_action,
     fill_start_row,
-    find_key,
     find_start,
     hear_of,
 )
 from trace2strips.learners.windows.encoding import encode
-from trace2strips.learners.windows.predicates import as_words
 from trace2strips.learners.windows.starts import StartLevel
-from trace2strips.learners.windows.summary import StartNames, Summary
+from trace2strips.learners.windows.summary import StartNames, Summary, as_words
+from trace2strips.learners.windows.tables import EMPTY, find_key
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import Naming

@@ -1,102 +1,41 @@
-"""The compiled collection: one pass over the traces keeps the smallest windows of successes and what refusals ask.
+"""The compiled collection: a first pass over the traces keeps the smallest windows of successes, a second one what each
+refusal has for live reasons.
 
 The kernel stops when an array is full; the caller makes room and it goes on with the trace it stopped in. Nothing is
 counted twice by that: a window or a refusal that is there already changes nothing.
+
+Threads take a part of the traces each, with arrays of their own, which are put together after each pass. What comes out
+does not depend on their number: a smallest window has the place of its first success, a refusal that of its first
+attempt, and which of them stay depends on the set of all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
+import numba
 import numpy as np
-from jaxtyping import Bool, Int64, UInt64
+from jaxtyping import Int64, UInt64
 
 from trace2strips.compilation import compiled
+from trace2strips.errors import TraceError
 from trace2strips.learners.windows.encoding import Encoding
+from trace2strips.learners.windows.implied import find_implied
 from trace2strips.learners.windows.starts import StartLevel
+from trace2strips.learners.windows.tables import EMPTY, is_ruled_out, keep_smallest, mix, refill
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
 from trace2strips.traces import Dataset
 
-EMPTY = np.int64(-1)
 NAMED = 16  # from this on the first word of a START's row says a named state, below it how many objects it is about
 START_MARK = np.int64(1) << np.int64(39)  # in a key: what deletes is a START
 DONE, WINDOWS, KEYS, REFUSALS, REASONS, STARTS = range(6)  # why the kernel came back
-
-
-@compiled(vector=True)
-def mix(x):  # type: ignore[no-untyped-def]
-    x = np.uint64(x)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@compiled(vector=True)
-def find_key(key, keys):  # type: ignore[no-untyped-def]
-    """Where a key stands in the table, or where it would."""
-    last = np.uint64(len(keys) - 1)
-    place = mix(key) & last
-    while keys[place] != EMPTY and keys[place] != key:
-        place = (place + np.uint64(1)) & last
-    return place
-
-
-@compiled(vector=True)
-def is_ruled_out(key, mask, keys, heads, windows, following):  # type: ignore[no-untyped-def]
-    """Whether some success has a window within this one."""
-    place = find_key(key, keys)
-    if keys[place] == EMPTY:
-        return False
-    at = heads[place]
-    while at >= 0:
-        within = True
-        for w in range(len(mask)):
-            if windows[at, w] & ~mask[w]:
-                within = False
-                break
-        if within:
-            return True
-        at = following[at]
-    return False
-
-
-@compiled(vector=True)
-def keep_smallest(key, mask, place_of, keys, heads, windows, following, places, counts):  # type: ignore[no-untyped-def]
-    """Enter a window of a success unless a smaller one is there; larger ones go. counts: windows, keys."""
-    place = find_key(key, keys)
-    if keys[place] == EMPTY:
-        keys[place] = key
-        heads[place] = -1
-        counts[1] += 1
-    before, at = np.int64(-1), heads[place]
-    while at >= 0:
-        smaller, larger = True, True
-        for w in range(len(mask)):
-            if windows[at, w] & ~mask[w]:
-                smaller = False
-            if mask[w] & ~windows[at, w]:
-                larger = False
-        if smaller:
-            if larger and place_of < places[at]:
-                places[at] = place_of
-            return
-        after = following[at]
-        if larger:
-            if before < 0:
-                heads[place] = after
-            else:
-                following[before] = after
-        else:
-            before = at
-        at = after
-    new = counts[0]
-    counts[0] += 1
-    for w in range(len(mask)):
-        windows[new, w] = mask[w]
-    places[new] = place_of
-    following[new] = heads[place]
-    heads[place] = new
+MOST_BYTES = 1 << 31  # of the arrays of one thread; more would fill the memory of a laptop
+MEMORY = 1 << 18  # what one thread remembers of queries and refusals: 12 MB
+SMALL = 20_000  # positions: below this a second thread is not worth its start
 
 
 @compiled(vector=True)
@@ -186,23 +125,70 @@ def hear_of(token, generation, told_tuple, told_bit, told_stamp, told):  # type:
 
 
 @compiled(vector=True)
+def hash_history(about, stamp, head, start_of, nodes, generation, hashes):  # type: ignore[no-untyped-def]
+    """What a tuple has seen, in order, and its START."""
+    one, two = mix(np.uint64(start_of[about])), mix(~np.uint64(start_of[about]))
+    at = head[about] if stamp[about] == generation else -1
+    while at >= 0:
+        one = mix(one ^ np.uint64(nodes[at, 0] + 1))
+        two = mix(two + np.uint64(nodes[at, 0] + 1))
+        at = nodes[at, 1]
+    hashes[about, 0], hashes[about, 1] = one | np.uint64(1), two  # 0 means: to be made
+
+
+@compiled(vector=True)
+def is_known(one, two, table):  # type: ignore[no-untyped-def]
+    one |= np.uint64(1)
+    last = np.uint64(len(table) - 1)
+    place = two & last
+    while table[place, 0]:
+        if table[place, 0] == one and table[place, 1] == two:
+            return True
+        place = (place + np.uint64(1)) & last
+    return False
+
+
+@compiled(vector=True)
+def remember(one, two, table, counts, which):  # type: ignore[no-untyped-def]
+    """Where two hashes stand in a table, and whether they are new there. A table that is full forgets."""
+    if 2 * (counts[which] + 1) > len(table):
+        table[:] = 0
+        counts[which] = 0
+    one |= np.uint64(1)
+    last = np.uint64(len(table) - 1)
+    place = two & last
+    while table[place, 0]:
+        if table[place, 0] == one and table[place, 1] == two:
+            return place, False
+        place = (place + np.uint64(1)) & last
+    table[place, 0], table[place, 1] = one, two
+    counts[which] += 1
+    return place, True
+
+
+@compiled(vector=True)
 def collect(  # type: ignore[no-untyped-def]
-    first, last, own, by_objects, tokens, refused, offsets, kinds, trace_number,
-    slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, query_bits, parts, sizes, told_tuple,
-    told_bit, stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask,
+    first, last, own, by_objects, second, tokens, refused, offsets, kinds, first_trace,
+    slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, parts, sizes, told_tuple,
+    told_bit, start_name, stamp, head, start_stamp, start_of, hashes, told_stamp, told, nodes, row, mask, memory, known,
     keys, heads, windows, following, places, start_rows, start_table,
-    refusal_schema, refusal_place, refusal_start, reason_key, reason_window, refusal_table, counts,
+    refusal_schema, refusal_place, refusal_start, reason_key, reason_window, counts,
 ):  # fmt: skip
     """counts: windows, keys, refusals, reasons, starts. From `own` on, if not −1, numbers of states are those of traces
-    that start in their own way; `by_objects`: told STARTs are told apart by their objects too."""
-    orders = np.int64(len(frames))
-    words = windows.shape[1]
+    that start in their own way; `by_objects`: told STARTs are told apart by their objects too.
+
+    The first pass enters the windows of successes and numbers all STARTs; the `second` one notes the reasons of
+    refusals that no success rules out. `start_name`: the number of what a START means in a frame.
+
+    Most of what happens has happened before. `memory` knows what a query has met already (the START and the history of
+    its tuple), with a hash of the live reasons that this gave; `known` are refusals. Hashes have 128 bits: no chance
+    collisions."""
     for t in range(first, last):
         counts[6] += 1  # a trace that is begun again has a history of its own
         generation = counts[6]
         used = 0
         state = np.int64(-1)
-        place_of_trace = trace_number[t] << np.int64(32)
+        place_of_trace = np.int64(first_trace + t) << np.int64(32)
         position = np.int64(0)
         for i in range(offsets[t], offsets[t + 1]):
             token = tokens[i]
@@ -216,41 +202,15 @@ def collect(  # type: ignore[no-untyped-def]
                 state = np.int64(token)
                 continue
             if own >= 0:
-                state = own + trace_number[t]
+                state = own + np.int64(first_trace + t)
             worked = not refused[i]
             begin, end = slot_start[token], slot_start[token + 1]
             place = place_of_trace | position
             position += 1
-            new_reasons = counts[3]
-            asked = np.uint64(schema[token])
-            for slot in range(begin, end):
+            one, two = mix(np.uint64(schema[token])), mix(~np.uint64(schema[token]))
+            live = False
+            for slot in range(begin, begin if second and worked else end):
                 about, frame = slot_tuple[slot], slot_frame[slot]
-                query = np.int64(slot_query[slot])
-                bits = query_bits[query]
-                if counts[0] + bits + 2 > len(windows):
-                    counts[5] = WINDOWS
-                    return t
-                if 2 * (counts[1] + bits + 2) > len(keys):
-                    counts[5] = KEYS
-                    return t
-                if new_reasons + bits + 2 > len(reason_key):
-                    counts[5] = REASONS
-                    return t
-                for w in range(words):
-                    mask[w] = 0
-                at = head[about] if stamp[about] == generation else -1
-                while at >= 0:
-                    bit = frames[frame, nodes[at, 0]]
-                    key = query << np.int64(40) | np.int64(bit)
-                    if worked:
-                        keep_smallest(key, mask, place, keys, heads, windows, following, places, counts)
-                    elif not is_ruled_out(key, mask, keys, heads, windows, following):
-                        reason_key[new_reasons] = key
-                        for w in range(words):
-                            reason_window[new_reasons, w] = mask[w]
-                        new_reasons += 1
-                    mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
-                    at = nodes[at, 1]
                 if start_stamp[about] != generation:
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         counts[5] = STARTS
@@ -258,52 +218,120 @@ def collect(  # type: ignore[no-untyped-def]
                     fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes, by_objects)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
-                key = query << np.int64(40) | START_MARK | (np.int64(start_of[about]) * orders + frame)
-                if worked:
-                    keep_smallest(key, mask, place, keys, heads, windows, following, places, counts)
-                elif not is_ruled_out(key, mask, keys, heads, windows, following):
-                    reason_key[new_reasons] = key
-                    for w in range(words):
-                        reason_window[new_reasons, w] = mask[w]
-                    new_reasons += 1
-            if not worked:
-                if 2 * (counts[2] + 2) > len(refusal_table) or counts[2] + 2 > len(refusal_schema):
+                    hashes[about, 0] = 0
+                if not worked and not second:
+                    continue
+                if not hashes[about, 0]:
+                    hash_history(about, stamp, head, start_of, nodes, generation, hashes)
+                salt = mix(np.uint64(slot_query[slot]) << np.uint64(8) | np.uint64(frame))
+                where, new = remember(mix(hashes[about, 0] ^ salt), mix(hashes[about, 1] + salt), memory, counts, 8)
+                if new:
+                    full = meet(
+                        slot, place, worked, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head,
+                        start_of, nodes, generation, mask, keys, heads, windows, following, places, counts,
+                        memory[where],
+                    )  # fmt: skip
+                    if full != DONE:
+                        memory[where, 1] = ~memory[where, 1]  # half done: to be met again
+                        counts[5] = full
+                        return t
+                one, two = mix(one ^ memory[where, 2]), mix(two + memory[where, 3])
+                live = live or memory[where, 2] != 0
+            if worked:
+                if kind == ACTION:
+                    used = apply_action(begin, end, slot_tuple, slot_bit, stamp, head, nodes, generation, used)
+                    for slot in range(begin, end):
+                        hashes[slot_tuple[slot], 0] = 0
+            elif second:
+                if not live:  # what nothing explains is known by its place: each of them counts
+                    one, two = mix(np.uint64(place)), mix(~np.uint64(place))
+                if is_known(one, two, known):
+                    continue
+                if counts[2] + 2 > len(refusal_schema):
                     counts[5] = REFUSALS
                     return t
-                h = mix(asked)
-                for r in range(counts[3], new_reasons):
-                    h = mix(h ^ np.uint64(reason_key[r]))
-                    for w in range(words):
-                        h = mix(h ^ reason_window[r, w])
-                spot = h & np.uint64(len(refusal_table) - 1)
-                known = False
-                while refusal_table[spot] >= 0:
-                    other = refusal_table[spot]
-                    a, b = refusal_start[other], refusal_start[other + 1]
-                    if refusal_schema[other] == schema[token] and b - a == new_reasons - counts[3]:
-                        same = True
-                        for r in range(b - a):
-                            if reason_key[a + r] != reason_key[counts[3] + r]:
-                                same = False
-                                break
-                            for w in range(words):
-                                if reason_window[a + r, w] != reason_window[counts[3] + r, w]:
-                                    same = False
-                        if same:
-                            known = True
-                            break
-                    spot = (spot + np.uint64(1)) & np.uint64(len(refusal_table) - 1)
-                if not known:
-                    new = counts[2]
-                    refusal_table[spot] = new
-                    refusal_schema[new], refusal_place[new] = schema[token], place
-                    counts[2] += 1
-                    counts[3] = new_reasons
-                    refusal_start[new + 1] = new_reasons
-            elif kind == ACTION:
-                used = apply_action(begin, end, slot_tuple, slot_bit, stamp, head, nodes, generation, used)
+                new_reasons = counts[3]
+                for slot in range(begin, end if live else begin):
+                    new_reasons = write_reasons(
+                        slot, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head, start_of, nodes,
+                        generation, mask, keys, heads, windows, following, reason_key, reason_window, new_reasons,
+                    )  # fmt: skip
+                    if new_reasons < 0:
+                        counts[5] = REASONS
+                        return t
+                remember(one, two, known, counts, 9)
+                refusal_schema[counts[2]], refusal_place[counts[2]] = schema[token], place
+                counts[2] += 1
+                counts[3] = new_reasons
+                refusal_start[counts[2]] = new_reasons
     counts[5] = DONE
     return last
+
+
+@compiled(vector=True)
+def meet(  # type: ignore[no-untyped-def]
+    slot, place, worked, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head, start_of, nodes,
+    generation, mask, keys, heads, windows, following, places, counts, out,
+):  # fmt: skip
+    """What a query meets for the first time. Its windows are entered if the action worked; else those that no success
+    rules out are hashed into `out[2:]`, zeros if there are none. Returns what is full."""
+    about, frame = slot_tuple[slot], slot_frame[slot]
+    query = np.int64(slot_query[slot]) << np.int64(40)
+    one, two = np.uint64(0), np.uint64(0)
+    mask[:] = 0
+    at = head[about] if stamp[about] == generation else -1
+    while True:
+        bit = frames[frame, nodes[at, 0]] if at >= 0 else -1
+        if at >= 0:
+            key = query | np.int64(bit)
+        elif worked:
+            key = query | START_MARK | (np.int64(start_of[about]) * np.int64(len(frames)) + frame)
+        else:
+            key = query | START_MARK | start_name[start_of[about], frame]
+        if worked:
+            if counts[0] >= len(windows):
+                return WINDOWS
+            if 2 * (counts[1] + 1) > len(keys):
+                return KEYS
+            keep_smallest(key, mask, place, keys, heads, windows, following, places, counts)
+        elif not is_ruled_out(key, mask, keys, heads, windows, following):
+            one, two = mix(one ^ np.uint64(key)), mix(two + np.uint64(key))
+            for w in range(len(mask)):
+                one, two = mix(one ^ mask[w]), mix(two + mask[w])
+            one |= np.uint64(1)
+        if at < 0:
+            break
+        mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        at = nodes[at, 1]
+    out[2], out[3] = one, two
+    return DONE
+
+
+@compiled(vector=True)
+def write_reasons(  # type: ignore[no-untyped-def]
+    slot, slot_query, slot_tuple, slot_frame, frames, start_name, stamp, head, start_of, nodes, generation, mask,
+    keys, heads, windows, following, reason_key, reason_window, new_reasons,
+):  # fmt: skip
+    """Add the reasons that no success rules out, as `meet` goes through them. Returns how many there are
+    then, −1 if there is no room."""
+    about, frame = slot_tuple[slot], slot_frame[slot]
+    query = np.int64(slot_query[slot]) << np.int64(40)
+    mask[:] = 0
+    at = head[about] if stamp[about] == generation else -1
+    while True:
+        bit = frames[frame, nodes[at, 0]] if at >= 0 else -1
+        key = query | (np.int64(bit) if at >= 0 else START_MARK | start_name[start_of[about], frame])
+        if not is_ruled_out(key, mask, keys, heads, windows, following):
+            if new_reasons >= len(reason_key):
+                return -1
+            reason_key[new_reasons] = key
+            for w in range(len(mask)):
+                reason_window[new_reasons, w] = mask[w]
+            new_reasons += 1
+        if at < 0:
+            return new_reasons
+        mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        at = nodes[at, 1]
 
 
 @dataclass
@@ -323,7 +351,6 @@ class Collected:
     refusal_start: Int64[np.ndarray, " refusals_and_one"]
     reason_key: Int64[np.ndarray, " reasons"]
     reason_window: UInt64[np.ndarray, "reasons words"]
-    refusal_table: Int64[np.ndarray, " refusal_table"]
     counts: Int64[np.ndarray, " counts"]
 
     @staticmethod
@@ -336,13 +363,23 @@ class Collected:
             np.empty((size, words), dtype=np.uint64), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
             np.empty((size, row), dtype=np.uint64), np.full(4 * size, EMPTY),
             np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.zeros(size + 1, dtype=np.int64),
-            np.empty(4 * size, dtype=np.int64), np.empty((4 * size, words), dtype=np.uint64), np.full(4 * size, EMPTY),
-            np.zeros(7, dtype=np.int64),
+            np.empty(4 * size, dtype=np.int64), np.empty((4 * size, words), dtype=np.uint64),
+            np.zeros(10, dtype=np.int64),
         )  # fmt: skip
 
     def make_room(self) -> None:
-        """Double what was full. Tables are filled anew, since places in them depend on their size."""
-        match int(self.counts[5]):
+        """Double what was full, if nothing needless can go."""
+        full = int(self.counts[5])
+        if full in (REFUSALS, REASONS):
+            before = int(self.counts[2])
+            self.drop_implied()
+            if 2 * int(self.counts[2]) < before:
+                return
+        self.double(full)
+
+    def double(self, what: int) -> None:
+        """Tables are filled anew, since places in them depend on their size."""
+        match what:
             case 1:  # WINDOWS
                 self.windows, self.following, self.places = map(doubled, (self.windows, self.following, self.places))
             case 2:  # KEYS
@@ -353,30 +390,120 @@ class Collected:
             case 3:  # REFUSALS
                 names = ("refusal_schema", "refusal_place", "refusal_start")
                 self.refusal_schema, self.refusal_place, self.refusal_start = (doubled(getattr(self, n)) for n in names)
-                self.refusal_table = np.full(2 * len(self.refusal_table), EMPTY)
-                hash_refusals(
-                    self.refusal_schema, self.refusal_start, self.reason_key, self.reason_window, self.refusal_table,
-                    self.counts[2],
-                )  # fmt: skip
             case 4:  # REASONS
                 self.reason_key, self.reason_window = doubled(self.reason_key), doubled(self.reason_window)
             case 5:  # STARTS
                 rows, count = self.start_rows, int(self.counts[4])
                 self.start_rows, self.start_table = doubled(rows), np.full(2 * len(self.start_table), EMPTY)
                 self.counts[4] = 0
-                for number in range(count):
-                    find_start(rows[number], self.start_rows, self.start_table, self.counts)
+                number_starts(rows[:count], self.start_rows, self.start_table, self.counts, np.empty(count, np.int64))
+        size = sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
+        if size > MOST_BYTES:
+            count = len(self.encoding.projection.asked)
+            raise TraceError(
+                f"what {count:,} kinds of actions leave after each other needs more than {MOST_BYTES >> 30} GB",
+                hint="do names hold arguments? --separator says what stands before them; or learn from fewer traces",
+            )
 
-    def live(self) -> Bool[np.ndarray, " reasons"]:
-        """Which reasons of refusals no success rules out."""
-        out = np.empty(int(self.counts[3]), dtype=bool)
-        mark_live(self.reason_key, self.reason_window, self.keys, self.heads, self.windows, self.following, out)
-        return out
+    def absorb(self, other: Collected) -> None:
+        """Enter the windows of another part of the traces."""
+        starts = int(other.counts[4])
+        while 2 * (int(self.counts[4]) + starts + 2) > min(len(self.start_table), 2 * len(self.start_rows)):
+            self.double(STARTS)
+        numbers = np.empty(starts, dtype=np.int64)
+        number_starts(other.start_rows[:starts], self.start_rows, self.start_table, self.counts, numbers)
+        orders = len(self.encoding.orders)
+        self.enter(other, (numbers[:, None] * orders + np.arange(orders)).ravel())
+
+    def enter(self, other: Collected, names: Int64[np.ndarray, " starts_and_orders"]) -> None:
+        """Enter windows; `names` says what the STARTs of the others are called here."""
+        while int(self.counts[0] + other.counts[0]) >= len(self.windows):
+            self.double(WINDOWS)
+        while 2 * int(self.counts[1] + other.counts[1] + 1) > len(self.keys):
+            self.double(KEYS)
+        enter_windows(
+            other.keys, other.heads, other.windows, other.following, other.places, names, self.keys, self.heads,
+            self.windows, self.following, self.places, self.counts,
+        )  # fmt: skip
+
+    def with_named_starts(self) -> tuple[Collected, Int64[np.ndarray, "starts orders"]]:
+        """The same with keys that say what a START means: tuples of two numbers may be told the same atoms in two
+        orders. Also the number of each meaning: the first START and frame that have it."""
+        starts, orders = int(self.counts[4]), self.encoding.orders
+        names = np.arange(starts * len(orders)).reshape(starts, len(orders))
+        known: dict[tuple[Any, ...], int] = {}
+        for number in np.flatnonzero(self.start_rows[:starts, 0] < NAMED).tolist():
+            row = self.start_rows[number]
+            for frame, order in enumerate(orders):
+                if len(order) == int(row[0]):
+                    about = self.encoding.tuples[int(row[-1]) - 1] if row[-1] else ()
+                    objects = tuple(about[i] for i in order) if about else ()
+                    meaning = (len(order), objects, *told_of(self.encoding, row, order))
+                    names[number, frame] = known.setdefault(meaning, int(names[number, frame]))
+        if len(known) == 0:
+            return self, names
+        named = replace(Collected.empty(self.encoding), start_rows=self.start_rows, start_table=self.start_table)
+        named.counts[4] = starts
+        named.enter(self, names.ravel())
+        return named, names
+
+    def without_refusals(self) -> Collected:
+        """The same windows, and arrays of its own for refusals."""
+        fresh = Collected.empty(self.encoding)
+        shared = ("keys", "heads", "windows", "following", "places", "start_rows", "start_table")
+        part = replace(fresh, **{name: getattr(self, name) for name in shared})
+        part.counts[[0, 1, 4, 7]] = self.counts[[0, 1, 4, 7]]
+        return part
+
+    def with_refusals(self, parts: list[Collected]) -> Collected:
+        """The same windows with the refusals of all parts."""
+        refusals = [int(part.counts[2]) for part in parts]
+        reasons = [int(part.counts[3]) for part in parts]
+        before = np.append(0, np.cumsum(reasons))
+
+        def joined(name: str, counts: list[int]) -> np.ndarray:
+            return np.concatenate([getattr(part, name)[:n] for part, n in zip(parts, counts, strict=True)])
+
+        found = replace(
+            self,
+            refusal_schema=joined("refusal_schema", refusals),
+            refusal_place=joined("refusal_place", refusals),
+            refusal_start=np.concatenate(
+                [
+                    [0],
+                    *(
+                        part.refusal_start[1 : n + 1] + before[i]
+                        for i, (part, n) in enumerate(zip(parts, refusals, strict=True))
+                    ),
+                ]
+            ),
+            reason_key=joined("reason_key", reasons),
+            reason_window=joined("reason_window", reasons),
+            counts=self.counts.copy(),
+        )
+        found.counts[2:4] = sum(refusals), sum(reasons)
+        found.drop_implied()
+        return found
+
+    def drop_implied(self) -> None:
+        """Leave out the refusals that earlier ones imply."""
+        count, reasons = int(self.counts[2]), int(self.counts[3])
+        if not count:
+            return
+        kept = ~find_implied(self.refusal_start[: count + 1], self.reason_key[:reasons], self.reason_window[:reasons])
+        sizes = np.diff(self.refusal_start[: count + 1])
+        stays = np.repeat(kept, sizes)
+        left, left_reasons = int(kept.sum()), int(stays.sum())
+        self.refusal_schema[:left] = self.refusal_schema[:count][kept]
+        self.refusal_place[:left] = self.refusal_place[:count][kept]
+        self.refusal_start[1 : left + 1] = np.cumsum(sizes[kept])
+        self.reason_key[:left_reasons] = self.reason_key[:reasons][stays]
+        self.reason_window[:left_reasons] = self.reason_window[:reasons][stays]
+        self.counts[2:4] = left, left_reasons
 
     def is_explainable(self) -> bool:
         """Theorem 1: whether each refusal has a live reason."""
-        before = np.append(0, np.cumsum(self.live()))[self.refusal_start[: int(self.counts[2]) + 1]]
-        return bool((np.diff(before) > 0).all())
+        return bool((np.diff(self.refusal_start[: int(self.counts[2]) + 1]) > 0).all())
 
     def successes(self) -> Iterator[tuple[int, UInt64[np.ndarray, " words"], int]]:
         """The smallest windows: key, window, place."""
@@ -387,66 +514,127 @@ class Collected:
                 at = int(self.following[at])
 
 
-@compiled()
-def mark_live(reason_key, reason_window, keys, heads, windows, following, out):  # type: ignore[no-untyped-def]
-    for r in range(len(out)):
-        out[r] = not is_ruled_out(reason_key[r], reason_window[r], keys, heads, windows, following)
-
-
 def doubled(array: np.ndarray) -> np.ndarray:
     return np.concatenate([array, np.empty_like(array)])
 
 
 @compiled()
-def refill(keys, heads, new_keys, new_heads):  # type: ignore[no-untyped-def]
-    for i in range(len(keys)):
-        place = find_key(keys[i], new_keys)
-        new_keys[place], new_heads[place] = keys[i], heads[i]
+def enter_windows(  # type: ignore[no-untyped-def]
+    from_keys, from_heads, from_windows, from_following, from_places, names,
+    keys, heads, windows, following, places, counts,
+):  # fmt: skip
+    """Enter windows of others under the names that their STARTs have here."""
+    rest = START_MARK - np.int64(1)
+    for n in range(len(from_keys)):
+        key = from_keys[n]
+        if key == EMPTY:
+            continue
+        if key & START_MARK:
+            key = (key & ~rest) | names[key & rest]
+        at = from_heads[n]
+        while at >= 0:
+            keep_smallest(key, from_windows[at], from_places[at], keys, heads, windows, following, places, counts)
+            at = from_following[at]
 
 
 @compiled()
-def hash_refusals(schema, start, reason_key, reason_window, table, count):  # type: ignore[no-untyped-def]
-    for n in range(count):
-        h = mix(np.uint64(schema[n]))
-        for r in range(start[n], start[n + 1]):
-            h = mix(h ^ np.uint64(reason_key[r]))
-            for w in range(reason_window.shape[1]):
-                h = mix(h ^ reason_window[r, w])
-        spot = h & np.uint64(len(table) - 1)
-        while table[spot] >= 0:
-            spot = (spot + np.uint64(1)) & np.uint64(len(table) - 1)
-        table[spot] = n
+def number_starts(rows, start_rows, start_table, counts, numbers):  # type: ignore[no-untyped-def]
+    """The numbers of STARTs that may be new."""
+    for n in range(len(rows)):
+        numbers[n] = find_start(rows[n], start_rows, start_table, counts)
 
 
 def collect_windows(
-    dataset: Dataset, encoding: Encoding, start: StartLevel = StartLevel.SAME, first_trace: int = 0
+    dataset: Dataset,
+    encoding: Encoding,
+    start: StartLevel = StartLevel.SAME,
+    first_trace: int = 0,
+    threads: int | None = None,
 ) -> Collected:
     """All traces; `start` says which of them are taken to start alike."""
-    found = Collected.empty(encoding)
-    e, tuples = encoding, len(encoding.tuples)
-    query_bits = np.array([len(e.projection.tokens[len(s)]) for _, s in e.projection.queries], dtype=np.int64)
-    slots = np.diff(e.slot_start)[dataset.tokens] if len(dataset.tokens) else np.zeros(0, dtype=np.int64)
-    before = np.append(0, np.cumsum(slots))[dataset.offsets]
-    scratch = (
-        np.zeros(tuples, dtype=np.int64), np.empty(tuples, dtype=np.int32), np.zeros(tuples, dtype=np.int64),
-        np.empty(tuples, dtype=np.int64), np.zeros(tuples, dtype=np.int64),
-        np.zeros((tuples, e.feature_words), dtype=np.uint64),
-        np.empty((int(np.diff(before).max(initial=0)) + 1, 2), dtype=np.int32),
-        np.zeros(found.start_rows.shape[1], dtype=np.uint64), np.zeros(e.words, dtype=np.uint64),
-    )  # fmt: skip
-    numbers = np.arange(first_trace, first_trace + len(dataset), dtype=np.int64)
-    at = 0
-    while True:
-        at = collect(
-            at, len(dataset), np.int64(len(dataset.vocabulary) if start == StartLevel.OWN else -1),
-            start == StartLevel.OBJECTS, dataset.tokens, dataset.inapplicable, dataset.offsets,
-            dataset.vocabulary.kinds, numbers,
-            e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, query_bits, e.parts,
-            e.sizes, e.told_tuple, e.told_bit, *scratch,
-            found.keys, found.heads, found.windows, found.following, found.places, found.start_rows, found.start_table,
-            found.refusal_schema, found.refusal_place, found.refusal_start, found.reason_key, found.reason_window,
-            found.refusal_table, found.counts,
+    threads = threads or (numba.config.NUMBA_NUM_THREADS if len(dataset.tokens) >= SMALL else 1)
+    middle = np.searchsorted(dataset.offsets, np.linspace(0, len(dataset.tokens), threads + 1)[1:-1])
+    bounds = [0, *middle.tolist(), len(dataset)]
+    passing = Passing(dataset, encoding, start, first_trace)
+    with ThreadPoolExecutor(threads) as pool:
+        found, *others = pool.map(passing.first, bounds[:-1], bounds[1:])
+        for other in others:
+            found.absorb(other)
+        found, names = found.with_named_starts()
+        parts = [found.without_refusals() for _ in bounds[1:]]
+        list(pool.map(passing.second, bounds[:-1], bounds[1:], parts, [names] * threads))
+    return found.with_refusals(parts)
+
+
+@dataclass(frozen=True)
+class Passing:
+    """What both passes read."""
+
+    dataset: Dataset
+    encoding: Encoding
+    start: StartLevel
+    first_trace: int
+
+    def first(self, begin: int, end: int) -> Collected:
+        found = Collected.empty(self.encoding)
+        self.run(begin, end, found, None)
+        return found
+
+    def second(self, begin: int, end: int, found: Collected, names: Int64[np.ndarray, "starts orders"]) -> None:
+        self.run(begin, end, found, names)
+
+    def run(self, begin: int, end: int, found: Collected, names: Int64[np.ndarray, "starts orders"] | None) -> None:
+        e, d, tuples = self.encoding, self.dataset, len(self.encoding.tuples)
+        own = np.int64(len(d.vocabulary) if self.start == StartLevel.OWN else -1)
+        scratch = (
+            np.zeros(tuples, dtype=np.int64), np.empty(tuples, dtype=np.int32), np.zeros(tuples, dtype=np.int64),
+            np.empty(tuples, dtype=np.int64), np.zeros((tuples, 2), dtype=np.uint64), np.zeros(tuples, dtype=np.int64),
+            np.zeros((tuples, e.feature_words), dtype=np.uint64),
+            np.empty((int(most_slots(d.tokens, d.offsets[begin : end + 1], e.slot_start)) + 1, 2), dtype=np.int32),
+            np.zeros(found.start_rows.shape[1], dtype=np.uint64), np.zeros(e.words, dtype=np.uint64),
+            np.zeros((MEMORY, 4), dtype=np.uint64), np.zeros((MEMORY, 2), dtype=np.uint64),
         )  # fmt: skip
-        if found.counts[5] == DONE:
-            return found
-        found.make_room()
+        start_name = np.zeros((0, 0), dtype=np.int64) if names is None else names
+        while begin < end:
+            begin = collect(
+                begin, end, own, self.start == StartLevel.OBJECTS, names is not None, d.tokens, d.inapplicable,
+                d.offsets, d.vocabulary.kinds, np.int64(self.first_trace),
+                e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, e.parts,
+                e.sizes, e.told_tuple, e.told_bit, start_name, *scratch,
+                found.keys, found.heads, found.windows, found.following, found.places, found.start_rows,
+                found.start_table, found.refusal_schema, found.refusal_place, found.refusal_start, found.reason_key,
+                found.reason_window, found.counts,
+            )  # fmt: skip
+            if begin < end:
+                found.make_room()
+        found.drop_implied()
+
+
+@compiled(vector=True)
+def most_slots(tokens, offsets, slot_start):  # type: ignore[no-untyped-def]
+    """Of one trace: as many nodes may its histories need."""
+    most = 0
+    for t in range(len(offsets) - 1):
+        count = 0
+        for i in range(offsets[t], offsets[t + 1]):
+            count += slot_start[tokens[i] + 1] - slot_start[tokens[i]]
+        most = max(most, count)
+    return most
+
+
+def told_of(encoding: Encoding, row: UInt64[np.ndarray, " row"], order: tuple[int, ...]) -> tuple[tuple[Any, ...], ...]:
+    """The atoms that a START's row tells, over the objects of the query: `order[j]` says which object of the sorted
+    tuple is the j-th there."""
+    where = {place: j for j, place in enumerate(order)}
+    r, words = len(order), encoding.feature_words
+    subsets = [tuple(range(r)), *(choice for size in range(r) for choice in combinations(range(r), size))]
+    told: list[tuple[Any, ...]] = []
+    for j, subset in enumerate(subsets):
+        mask = row[1 + j * words : 1 + (j + 1) * words]
+        for w in np.flatnonzero(mask).tolist():
+            bits = int(mask[w])
+            for i in range(64 * w, min(64 * w + 64, len(encoding.features))):
+                if bits >> (i % 64) & 1:
+                    predicate, places = encoding.features[i]
+                    told.append((predicate, *(where[subset[place]] for place in places)))
+    return tuple(sorted(told, key=repr))

@@ -57,8 +57,8 @@ def encode(dataset: Dataset, naming: Naming, arity: int, known: Projection | Non
     by_kind: dict[Kind, list[tuple[int, str]]] = {kind: [] for kind in Kind}
     for token, (kind, subject) in enumerate(zip(vocabulary.kinds.tolist(), vocabulary.subjects, strict=True)):
         by_kind[Kind(kind)].append((token, subject))
-    words = {token: naming.words(name) for kind in (Kind.ACTION, Kind.TEST_ATOM, Kind.INIT_ATOM)
-             for token, name in by_kind[kind]}  # fmt: skip
+    words = {token: naming.action(name) for kind in (Kind.ACTION, Kind.TEST_ATOM) for token, name in by_kind[kind]}
+    words |= {token: naming.words(name) for token, name in by_kind[Kind.INIT_ATOM]}
     actions = schemas_of(words[token] for token, _ in by_kind[Kind.ACTION])
     tests = schemas_of(words[token] for token, _ in by_kind[Kind.TEST_ATOM])
     projection = known or Projection(actions, tests, arity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,18 +26,22 @@ from trace2strips.learners.training import Report
 from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.memory import merge, remember, summarise_log
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of
 from trace2strips.learners.windows.questions import Questions
+from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
+from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
+from trace2strips.model.strips import StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
-from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.names import Naming, understand
 
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
@@ -60,6 +64,9 @@ class Windows(Learner):
             refuse_unknown(self.start, tuple(StartLevel), "level of starts")
         if self.arity is not None and not 0 <= self.arity <= MOST:
             raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
+
+    def told_by(self, dataset: Dataset) -> Windows:
+        return self if self.separator is not None else replace(self, separator=dataset.separator)
 
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
@@ -86,11 +93,14 @@ class Windows(Learner):
             why = "no model explains" if before.inexplicable else "only starts of their own explain"
             raise UserError(f"{why} the log of the run, so the log itself is needed", hint=again)
         vocabulary = united(learned.vocabulary, dataset.vocabulary)
-        if (naming := understand(vocabulary.actions, self.separator)) != before.naming:
+        naming = replace(understand(vocabulary.actions, self.separator), constants=before.naming.constants)
+        if naming.form != before.naming.form or (naming.separator != before.naming.separator and naming.form != "call"):
             hint = f"--separator, or {again}"
             raise TraceError(f"with these traces names are read in another way: {naming}", hint=hint)
         job.tell("windows", Report())
-        summary = merge(before, summarise_log(dataset, naming, before.projection.arity, before.start))
+        summary = merge(
+            replace(before, naming=naming), summarise_log(dataset, naming, before.projection.arity, before.start)
+        )
         if summary.inexplicable:
             place = summary.where(summary.inexplicable[0].place)
             raise TraceError(
@@ -101,8 +111,7 @@ class Windows(Learner):
         found = self.with_small_model(summary, summary, dataset, job, clock)
         data = hashlib.sha256(f"{learned.data} {found.data}".encode()).hexdigest()
         figures = replace(found.figures, earlier_traces=before.traces)
-        assert isinstance(found.lifted, LiftedWorld)
-        world = found.lifted.world(vocabulary)
+        world = lifted_of(found).world(vocabulary)
         return replace(found, data=data, vocabulary=vocabulary, world=world, figures=figures.with_model(world))
 
     def with_small_model(
@@ -115,8 +124,9 @@ class Windows(Learner):
             searched = searched.as_if_alike()
         found = lift(Search(searched).run(), searched.projection, searched.types, searched.naming)
         sample = Dataset.of([sampled.trace for sampled in summary.sample])
-        lifted = without_needless(found, sample)
-        errors = int(wrong_traces(lifted.over_tokens(dataset.vocabulary), dataset).sum())
+        lifted = with_relations(without_needless(found, sample), summary.worked, summary.told)
+        lifted = replace(lifted, example=summary.example)
+        errors = int(wrong_traces(lifted, dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
         if searched.inexplicable:
@@ -164,8 +174,7 @@ class Windows(Learner):
     def questions(self, learned: Learned) -> Questions:
         if learned.summary is None:
             raise UserError("the run is of an earlier version and kept nothing of its log", hint="learn it again")
-        assert isinstance(learned.lifted, LiftedWorld)
-        return Questions(learned.summary, learned.lifted)
+        return Questions(learned.summary, lifted_of(learned))
 
     def summary_to_text(self, summary: Summary) -> str:
         return to_text(summary)
@@ -222,9 +231,30 @@ class Windows(Learner):
             raise ValueError("no lifted world")
         return LiftedWorld.from_json(record)
 
+    def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
+        return world_about(lifted_of(learned), learned.need_world(), names)
+
+    def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
+        return over_actions(lifted_of(learned), learned.vocabulary, actions, atoms)
+
+    def about_same_objects(self, learned: Learned, actions: Iterable[str], others: Iterable[str]) -> list[str]:
+        words = lifted_of(learned).naming.words
+        known = {name for other in others for name in words(other)[1:]}
+        return [action for action in actions if known.issuperset(words(action)[1:])]
+
+    def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem:
+        return read_problem(lifted_of(learned), text, file)
+
+    def pddl_files(self, learned: Learned) -> dict[str, str]:
+        return pddl_files(lifted_of(learned), learned.vocabulary)
+
     def predictor(self, learned: Learned) -> Predictor:
-        assert isinstance(learned.lifted, LiftedWorld)
-        return LiftedPredictor(learned.lifted)
+        return LiftedPredictor(lifted_of(learned))
+
+
+def lifted_of(learned: Learned) -> LiftedWorld:
+    assert isinstance(learned.lifted, LiftedWorld)
+    return learned.lifted
 
 
 @dataclass(frozen=True)
@@ -234,7 +264,7 @@ class LiftedPredictor:
     lifted: LiftedWorld
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
-        return wrong_traces(self.lifted.over_tokens(dataset.vocabulary), dataset)
+        return wrong_traces(self.lifted, dataset)
 
 
 def united(one: Vocabulary, other: Vocabulary) -> Vocabulary:

@@ -15,7 +15,7 @@ from typing import Any
 from trace2strips.learners.windows.predicates import FALSE, TRUE, Predicate, bits_of
 from trace2strips.learners.windows.projection import Projection
 from trace2strips.model.lifted import OBJECT, LiftedDomain, Literal, Schema
-from trace2strips.model.strips import StripsAction, StripsModel
+from trace2strips.model.strips import State, StripsAction, StripsModel
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import encode_name, format_domain
@@ -47,13 +47,32 @@ class LiftedAction:
     add: tuple[Place, ...] = ()
     delete: tuple[Place, ...] = ()
 
+    @property
+    def schema(self) -> tuple[str, tuple[int, ...]]:
+        return self.name, self.pattern
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A static relation for planners (`relations.py`): the objects that were tried together, and where it is asked: an
+    action's number and its places."""
+
+    name: str
+    types: tuple[int, ...]
+    tuples: tuple[tuple[str, ...], ...]
+    uses: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
 
 @dataclass(frozen=True)
 class LiftedWorld:
+    """`example` has the initial atoms of the first training trace that tells some."""
+
     naming: Naming
     predicates: tuple[LiftedPredicate, ...]
     actions: tuple[LiftedAction, ...]
     tests: tuple[LiftedAction, ...]
+    relations: tuple[Relation, ...] = ()
+    example: tuple[str, ...] | None = None
 
     def atom(self, number: int, objects: Sequence[str]) -> str:
         return self.naming.join((self.predicates[number].name, *objects))
@@ -80,7 +99,8 @@ class LiftedWorld:
         for name, kind, subject in zip(vocabulary.names, vocabulary.kinds.tolist(), vocabulary.subjects, strict=True):
             pre, add, delete = set[str](), set[str](), set[str]()
             if kind in (Kind.ACTION, Kind.TEST_ATOM, Kind.INIT_ATOM):
-                word, *arguments = self.naming.words(subject)
+                read = self.naming.words if kind == Kind.INIT_ATOM else self.naming.action
+                word, *arguments = read(subject)
                 (_, pattern), objects = schema_of(word, tuple(arguments))
                 if kind == Kind.INIT_ATOM:
                     if len(arguments) == len(objects):
@@ -120,7 +140,13 @@ class LiftedWorld:
         kinds = vocabulary.kinds.tolist()
         actions = tuple(action for action, kind in zip(whole.actions, kinds, strict=True) if kind == Kind.ACTION)
         states = {name: frozenset(self.holds_at(name) & set(whole.atoms)) for name in vocabulary.init_states}
-        return WorldModel(StripsModel(whole.atoms, actions, name="learned"), vocabulary, states)
+        always, meaning = frozenset[str](), dict[str, State]()
+        for action, kind, subject in zip(whole.actions, kinds, vocabulary.subjects, strict=True):
+            if kind == Kind.INIT_FALSE:
+                always = action.add
+            elif kind == Kind.INIT_ATOM and action.add != {subject}:
+                meaning[subject] = action.add
+        return WorldModel(StripsModel(whole.atoms, actions, name="learned"), vocabulary, states, always, meaning)
 
     def understood(self) -> str:
         """How the names of the log were read."""
@@ -130,49 +156,75 @@ class LiftedWorld:
         """A domain that planners take: types by what stands for what, one action for each schema."""
         return format_domain(self.domain())
 
-    def domain(self, name: str = "learned") -> LiftedDomain:
-        """Types are called after the schema and the place of their first argument; names that PDDL cannot hold are
-        spelled as `encode_name` does."""
+    @property
+    def type_names(self) -> dict[int, str]:
+        """Types are called after the schema and the place of their first argument; one type needs no name."""
         names: dict[int, str] = {}
         for action in (*self.actions, *self.tests):
             for i, kind in enumerate(action.types):
                 names.setdefault(kind, f"{encode_name(action.name)}-{i + 1}")
+        return names if len(names) > 1 else dict.fromkeys(names, OBJECT)
+
+    @property
+    def held(self) -> dict[str, tuple[int, ...]]:
+        """The types of all predicates and relations."""
+        found = {predicate.name: predicate.types for predicate in self.predicates}
+        return found | {relation.name: relation.types for relation in self.relations}
+
+    @property
+    def different(self) -> str:
+        """What the relation is called that holds of any two objects: plain STRIPS has no inequality."""
+        name = "different"
+        while name in self.held:
+            name += "-again"
+        return name
+
+    def domain(self, name: str = "learned") -> LiftedDomain:
+        """Names that PDDL cannot hold are spelled as `encode_name` does. Nothing is known of one object in two places
+        of an action, unless it was tried, and then it is an action of its own; so objects of one type must differ."""
+        schemas = self.schemas()
+        names = self.type_names
         typed = len(names) > 1
-        kinds = {kind: text if typed else OBJECT for kind, text in names.items()}
+        held = [(encode_name(word), tuple(names[kind] for kind in types)) for word, types in self.held.items()]
+        if any(x.predicate == self.different for schema in schemas for x in schema.pre):
+            held.append((self.different, (OBJECT, OBJECT)))
+        by_name = sorted(range(len(schemas)), key=lambda i: is_twin(self.actions[i]))
+        types = tuple((text, OBJECT) for text in names.values()) if typed else ()
+        return LiftedDomain(name, types, (), tuple(held), tuple(schemas[i] for i in by_name), typed)
 
-        def literals(places: Sequence[Place], variables: Sequence[str]) -> tuple[Literal, ...]:
-            return tuple(
-                Literal(encode_name(self.predicates[number].name), tuple(variables[i] for i in arguments))
-                for number, arguments in places
-            )
-
-        twins = {action.name for action in self.actions if is_twin(action)}
-        schemas: list[Schema] = []
+    def schemas(self) -> list[Schema]:
+        """The actions as PDDL has them, in their own order."""
+        names = self.type_names
+        found: dict[int, Schema] = {}
         taken: set[str] = set()
-        for action in sorted(self.actions, key=is_twin):  # who has its own name keeps it
+        for number in sorted(range(len(self.actions)), key=lambda i: is_twin(self.actions[i])):
+            action = self.actions[number]
             variables = [f"?{chr(ord('x') + i)}" if i < 3 else f"?x{i}" for i in range(len(action.types))]
-            spelled = encode_name(action.name)
+            spelled = encode_name(action.name)  # who has its own name keeps it
             if is_twin(action):
                 spelled += "-" + "-".join(map(str, action.pattern))
             while spelled in taken:
                 spelled += "-again"
             taken.add(spelled)
-            differ: tuple[Literal, ...] = ()
-            if action.name in twins:  # one object in two places is an action of its own
-                pairs = combinations(range(len(variables)), 2)
-                alike = [(i, j) for i, j in pairs if action.types[i] == action.types[j]]
-                differ = tuple(Literal("=", (variables[i], variables[j])) for i, j in alike)
-            parts = [literals(places, variables) for places in (action.pre, action.add, action.delete)]
-            parameters = tuple((v, kinds[kind]) for v, kind in zip(variables, action.types, strict=True))
-            schemas.append(Schema(spelled, parameters, parts[0], differ, parts[1], parts[2]))
-        return LiftedDomain(
-            name,
-            tuple((text, OBJECT) for text in names.values()) if typed else (),
-            (),
-            tuple((encode_name(p.name), tuple(kinds[kind] for kind in p.types)) for p in self.predicates),
-            tuple(schemas),
-            typed,
-        )
+
+            def literal(name: str, places: Sequence[int], variables: Sequence[str] = variables) -> Literal:
+                return Literal(encode_name(name), tuple(variables[i] for i in places))
+
+            pre, add, delete = (
+                [literal(self.predicates[predicate].name, places) for predicate, places in part]
+                for part in (action.pre, action.add, action.delete)
+            )
+            related = [(r, places) for r in self.relations for used, places in r.uses if used == number]
+            pre += [literal(relation.name, places) for relation, places in related]
+            apart = {frozenset(places) for _, places in related if len(places) > 1}
+            pre += [
+                literal(self.different, pair)
+                for pair in combinations(range(len(variables)), 2)
+                if action.types[pair[0]] == action.types[pair[1]] and frozenset(pair) not in apart
+            ]
+            parameters = tuple((v, names[kind]) for v, kind in zip(variables, action.types, strict=True))
+            found[number] = Schema(spelled, parameters, tuple(pre), (), tuple(add), tuple(delete))
+        return [found[i] for i in range(len(self.actions))]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -191,8 +243,9 @@ class LiftedWorld:
                 for row in rows
             )  # fmt: skip
 
+        naming = record["naming"]
         return LiftedWorld(
-            Naming(**record["naming"]),
+            Naming(naming["form"], naming["separator"], tuple(map(tuple, naming.get("constants", ())))),
             tuple(
                 LiftedPredicate(
                     row["name"], tuple(row["types"]), row["start"], tuple(map(tuple, row["true_at"])), row["told"]
@@ -201,6 +254,11 @@ class LiftedWorld:
             ),
             actions(record["actions"]),
             actions(record["tests"]),
+            tuple(
+                Relation(row["name"], tuple(row["types"]), tuple(map(tuple, row["tuples"])), places(row["uses"]))
+                for row in record.get("relations", ())
+            ),
+            None if (example := record.get("example")) is None else tuple(example),
         )
 
 

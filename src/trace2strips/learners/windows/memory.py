@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from trace2strips.errors import UserError
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode, find_types
@@ -39,8 +41,8 @@ def remember(collected: Collected, dataset: Dataset, naming: Naming, start: Star
     number_of = [{schema: i for i, schema in enumerate(group)} for group in groups]
     for kind, subject in zip(dataset.vocabulary.kinds.tolist(), dataset.vocabulary.subjects, strict=True):
         if kind in (Kind.ACTION, Kind.TEST_ATOM):
-            schema, objects = naming.schema(subject)
             is_test = kind == Kind.TEST_ATOM
+            schema, objects = naming.schema(subject)
             number = number_of[is_test][schema] + is_test * len(found.projection.schemas)
             for of_type, name in zip(found.types[number], objects, strict=True):
                 types[of_type].add(name)
@@ -53,8 +55,25 @@ def remember(collected: Collected, dataset: Dataset, naming: Naming, start: Star
             sources=(Source(dataset.file, 0),),
             lines=dict(enumerate(dataset.lines)),
             sample=sample_of(dataset),
+            worked=count_worked(dataset),
+            told=tuple(sorted(dataset.vocabulary.init_atoms)),
+            example=first_told(dataset),
         )
     )
+
+
+def count_worked(dataset: Dataset) -> dict[str, int]:
+    vocabulary = dataset.vocabulary
+    counts = np.bincount(dataset.tokens[~dataset.inapplicable].astype(np.int64), minlength=len(vocabulary))
+    return {name: int(counts[vocabulary.number(Kind.ACTION, name)]) for name in sorted(vocabulary.actions)}
+
+
+def first_told(dataset: Dataset) -> tuple[str, ...] | None:
+    begin = np.flatnonzero(dataset.vocabulary.kinds[dataset.tokens] == Kind.INIT_FALSE)[:1]
+    if not len(begin):
+        return None
+    first = dataset[int(np.searchsorted(dataset.offsets, begin[0], side="right")) - 1]
+    return tuple(sorted(first.init or ()))
 
 
 def with_lines(summary: Summary) -> Summary:
@@ -111,6 +130,12 @@ def merge(one: Summary, other: Summary) -> Summary:
             merge_sources(one.sources, other.sources, one.traces),
             {**one.lines, **{trace + one.traces: line for trace, line in other.lines.items()}},
             merge_samples(one.sample, other.sample, one.traces),
+            {
+                name: one.worked.get(name, 0) + other.worked.get(name, 0)
+                for name in sorted({**one.worked, **other.worked})
+            },
+            tuple(sorted({*one.told, *other.told})),
+            other.example if one.example is None else one.example,
         )
     )
 

@@ -27,7 +27,7 @@ from jaxtyping import Bool, Int64, UInt64
 from trace2strips.compilation import compiled
 from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.learners.windows.starts import Start
-from trace2strips.learners.windows.summary import Summary
+from trace2strips.learners.windows.summary import Summary, as_words
 
 Asking = tuple[int, tuple[int, ...]]  # a schema's number, and the arguments in the predicate's order
 SEEDS = 12  # open refusals from which predicates are built in one round
@@ -238,11 +238,6 @@ def bits_of(window: int) -> Iterator[int]:
         low = window & -window
         yield low.bit_length() - 1
         window ^= low
-
-
-def as_words(windows: list[int], words: int) -> UInt64[np.ndarray, "windows words"]:
-    raw = b"".join(window.to_bytes(8 * words, "little") for window in windows)
-    return np.frombuffer(raw, dtype="<u8").astype(np.uint64).reshape(-1, words)
 
 
 class Search:

@@ -18,6 +18,8 @@ from trace2strips.traces import Dataset
 from trace2strips.traces.names import Naming
 from trace2strips.traces.trace import Trace
 
+LOOKED_AT = 1_000  # refusals that nothing explains: a log with wrong labels may have very many
+
 
 @dataclass(frozen=True)
 class RuledOut:
@@ -70,9 +72,9 @@ def is_within(situation: Mapping[Reason, int], refusal: Refusal) -> bool:
 
 
 def prove_inexplicable(summary: Summary, naming: Naming, dataset: Dataset) -> Proof | None:
-    """The shortest certificate that no STRIPS model explains the log; None if one does."""
+    """The shortest certificate that no STRIPS model explains the log, of the first so many; None if a model does."""
     found = []
-    for refusal in summary.inexplicable:
+    for refusal in summary.inexplicable[:LOOKED_AT]:
         index, position = refusal.place >> 32, refusal.place & (2**32 - 1)
         trace = dataset[index]
         if position < len(trace.actions):

@@ -263,8 +263,13 @@ class Standing:
                 of_type[kind].append(name)
         found: list[str] = []
         for number, (word, pattern) in enumerate(self.projection.schemas):
-            for chosen in choices([of_type[kind] for kind in self.summary.types[number]]):
-                found.append(self.naming.join((word, *(chosen[i] for i in pattern))))
+            groups = [of_type[kind] for kind in self.summary.types[number]]
+            constants = self.naming.action(word)[1:] if self.naming.constants else ()
+            said = pattern[: len(pattern) - len(constants)]  # what the name says; it is silent on constants
+            for place, constant in zip(pattern[len(said) :], constants, strict=True):
+                groups[place] = [constant]
+            for chosen in choices(groups):
+                found.append(self.naming.join((word, *(chosen[i] for i in said))))
                 if len(found) > MOST_ACTIONS:
                     raise UserError(
                         f"more than {MOST_ACTIONS:,} actions over the objects of the trace", hint="ask for one action"

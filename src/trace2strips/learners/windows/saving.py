@@ -1,11 +1,12 @@
 """A summary as text: JSON with a row a line, the same bytes for the same summary; and the one reader, which checks it.
 
 "starts"    ["told", ["clear", 0], …], ["told-of", [objects …], literals …] or ["start", name, objects …]
-"windows"   [query, by, [[window, trace, attempt], …]]: the smallest windows of successes. `by` is the bit of a
-            token or, below zero, a START: −1 is the first. A window is a set of bits, in hexadecimal.
+"windows"   [query, by, [[window, trace, attempt], …]]: the smallest windows of successes. `by` is the bit of a token
+            or, below zero, a START: −1 is the first. A window is a set of bits, in hexadecimal.
 "refusals"  [schema, trace, attempt, [[query, by, window], …]]: those that say most, with their live reasons
-"sample"    [hash, trace, initial atoms, named start, actions, final values]: numbers in "names" from 1 on, below
-            zero: refused, or false
+"worked"    [action, how often it worked]; "told": all initial atoms; "example": those of the first trace that tells
+            some. Actions and atoms are numbers in "names", from 1 on.
+"sample"    [hash, trace, initial atoms, named start, actions, final values]; below zero: refused, or false
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def to_text(summary: Summary) -> str:
         return by if isinstance(by, int) else starts[by]
 
     words = {word for s in summary.sample for word in (*(s.trace.init or ()), *s.trace.actions, *s.trace.final)}
-    names = sorted(words)
+    names = sorted(words | {*summary.worked, *summary.told, *(summary.example or ())})
     name_number = {name: i for i, name in enumerate(names, 1)}
 
     def signed(pairs: Iterable[tuple[str, bool]]) -> list[int]:
@@ -67,6 +68,9 @@ def to_text(summary: Summary) -> str:
             for r in summary.refusals
         ],
         "names": names,
+        "worked": [[name_number[name], times] for name, times in summary.worked.items()],
+        "told": [name_number[atom] for atom in summary.told],
+        "example": None if summary.example is None else [name_number[atom] for atom in summary.example],
         "sample": [
             [
                 f"{s.hash:x}",
@@ -114,6 +118,7 @@ class Reader:
         tokens = sum(perm(arity_of(s), r) for s in self.projection.asked for r in range(arity + 1))
         need(tokens <= MOST_TOKENS, "too many tokens")
         self.traces = whole(record["traces"], 0, 2**31)
+        self.names = texts(record["names"])
         self.starts = [start_from(row) for row in rows(record["starts"])]
 
     def summary(self) -> Summary:
@@ -128,12 +133,12 @@ class Reader:
             smallest[reason] = {self.window(reason, w): self.place(*place) for w, *place in rows(kept)}
         refusals = tuple(self.refusal(*row) for row in rows(record["refusals"]))
         lines = {whole(trace, 0, self.traces): whole(line, 0, 2**63) for trace, line in rows(record["lines"])}
-        form = Naming(**record["naming"])
-        need(form.form in FORMS and isinstance(form.separator, str), "names of no form")
-        need(bool(form.separator) == (form.form == "separator"), "names without a separator")
+        form = naming(record["naming"])
         return Summary(
             self.projection, types, smallest, refusals, StartLevel(record["start"]), form, self.traces, objects,
             tuple(self.source(*row) for row in rows(record["sources"])), lines, tuple(self.sampled()),
+            {self.name(number): whole(times, 0, 2**63) for number, times in rows(record["worked"])},
+            self.named(record["told"]), None if record["example"] is None else self.named(record["example"]),
         )  # fmt: skip
 
     def reason(self, query: Any, by: Any) -> Reason:
@@ -165,13 +170,16 @@ class Reader:
         need(file is None or isinstance(file, str), "a file without a name")
         return Source(file, whole(first, 0, self.traces + 1))
 
-    def sampled(self) -> Iterator[Sampled]:
-        names = texts(self.record["names"])
+    def name(self, number: Any) -> str:
+        return self.names[whole(number, 1, len(self.names) + 1) - 1]
 
+    def named(self, numbers: Any) -> tuple[str, ...]:
+        return tuple(map(self.name, rows(numbers)))
+
+    def sampled(self) -> Iterator[Sampled]:
         def named(number: Any) -> tuple[str, bool]:
-            number = whole(number, -len(names), len(names) + 1)
-            need(number != 0, "a name without a number")
-            return names[abs(number) - 1], number > 0
+            number = whole(number, -len(self.names), len(self.names) + 1)
+            return self.name(abs(number)), number > 0
 
         for text, number, init, state, actions, final in rows(self.record["sample"]):
             need(state is None or isinstance(state, str), "a start without a name")
@@ -218,6 +226,13 @@ def schemas(value: Any) -> tuple[Schema, ...]:
         found.append((name, numbers))
     need(found == sorted(set(found)), "actions out of order")
     return tuple(found)
+
+
+def naming(record: Any) -> Naming:
+    form, separator = record["form"], record["separator"]
+    need(form in FORMS and isinstance(separator, str), "names of no form")
+    need(bool(separator) or form != "separator", "names without a separator")
+    return Naming(form, separator, tuple(texts(words) for words in rows(record["constants"])))
 
 
 def start_from(row: Any) -> Start:

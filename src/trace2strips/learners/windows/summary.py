@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
+from jaxtyping import UInt64
 
-from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected
+from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected, told_of
+from trace2strips.learners.windows.implied import find_implied
 from trace2strips.learners.windows.origins import Sampled, Source
 from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.learners.windows.starts import Start, StartLevel
@@ -50,6 +52,9 @@ class Summary:
     sources: tuple[Source, ...] = ()
     lines: Mapping[int, int] = field(default_factory=dict)  # in their files, of the traces that are pointed to
     sample: tuple[Sampled, ...] = ()
+    worked: Mapping[str, int] = field(default_factory=dict)  # how often each action did that was tried
+    told: tuple[str, ...] = ()  # all initial atoms, sorted
+    example: tuple[str, ...] | None = None  # those of the first trace that tells some
 
     def where(self, place: Place) -> str:
         """A place of the log for people."""
@@ -154,20 +159,20 @@ def summarise(found: Collected, vocabulary: Vocabulary, start: StartLevel = Star
     """From arrays to words; `start` is the level at which the windows were collected. Own starts are left out where the
     log is explainable (`Summary.without_own_starts`); else they are part of the proof."""
     names = StartNames(found, vocabulary)
-    live = found.live().tolist()
     own = int(START_MARK) if start == StartLevel.OWN and found.is_explainable() else 0
     smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
     for key, window, place in found.successes():
         if not key & own:
             keep(smallest[names.reason(key)], as_int(window), place)
     refusals = []
-    bounds = found.refusal_start[: int(found.counts[2]) + 1].tolist()
-    for n, (begin, end) in enumerate(pairwise(bounds)):
-        left = [r for r in range(begin, end) if live[r]]
-        if any(int(found.reason_key[r]) & own for r in left):
-            continue
-        reasons = {names.reason(int(found.reason_key[r])): as_int(found.reason_window[r]) for r in left}
-        refusals.append(Refusal(int(found.refusal_schema[n]), reasons, int(found.refusal_place[n])))
+    count, reasons = int(found.counts[2]), int(found.counts[3])
+    keys = found.reason_key[:reasons].tolist()
+    windows = as_ints(found.reason_window[:reasons])
+    bounds = pairwise(found.refusal_start[: count + 1].tolist())
+    for n, ((begin, end), place) in enumerate(zip(bounds, found.refusal_place[:count].tolist(), strict=True)):
+        if not any(keys[r] & own for r in range(begin, end)):
+            live = {names.reason(keys[r]): windows[r] for r in range(begin, end)}
+            refusals.append(Refusal(int(found.refusal_schema[n]), live, place))
     return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals), start)
 
 
@@ -197,17 +202,21 @@ def reduce(
         key = (refusal.schema, frozenset(live.items()), 0 if live else refusal.place)  # what is inexplicable is counted
         if key not in found or refusal.place < found[key].place:
             found[key] = Refusal(refusal.schema, live, refusal.place)
-    kept: list[Refusal] = []
-    by_reason: dict[tuple[int, Reason], list[Refusal]] = defaultdict(list)
-    for refusal in sorted(found.values(), key=lambda r: r.place):
-        candidates = {id(o): o for reason in refusal.reasons for o in by_reason[refusal.schema, reason]}
-        if any(implies(other, refusal) for other in candidates.values()):
-            continue
-        kept.append(refusal)
-        for reason in refusal.reasons:
-            by_reason[refusal.schema, reason].append(refusal)
+    in_order = sorted(found.values(), key=lambda r: r.place)
+    kept = tuple(r for r, implied in zip(in_order, are_implied(in_order), strict=True) if not implied)
     ordered = {reason: dict(sorted(smallest[reason].items())) for reason in sorted(smallest, key=repr)}
-    return ordered, tuple(kept)
+    return ordered, kept
+
+
+def are_implied(refusals: list[Refusal]) -> list[bool]:
+    """Which of them earlier ones imply (`implies` is the definition)."""
+    numbers: dict[tuple[int, Reason], int] = {}
+    keys = [numbers.setdefault((r.schema, reason), len(numbers)) for r in refusals for reason in r.reasons]
+    start = np.append(0, np.cumsum([len(r.reasons) for r in refusals])).astype(np.int64)
+    windows = [window for r in refusals for window in r.reasons.values()]
+    words = max(1, -(-max((window.bit_length() for window in windows), default=0) // 64))
+    found: list[bool] = find_implied(start, np.array(keys, dtype=np.int64), as_words(windows, words)).tolist()
+    return found
 
 
 def implies(one: Refusal, other: Refusal) -> bool:
@@ -220,6 +229,16 @@ def implies(one: Refusal, other: Refusal) -> bool:
 
 def as_int(window: np.ndarray) -> int:
     return int.from_bytes(np.ascontiguousarray(window).astype("<u8").tobytes(), "little")
+
+
+def as_ints(windows: UInt64[np.ndarray, "windows words"]) -> list[int]:
+    raw, size = np.ascontiguousarray(windows).astype("<u8").tobytes(), 8 * windows.shape[1]
+    return [int.from_bytes(raw[i : i + size], "little") for i in range(0, len(raw), size)]
+
+
+def as_words(windows: list[int], words: int) -> UInt64[np.ndarray, "windows words"]:
+    raw = b"".join(window.to_bytes(8 * words, "little") for window in windows)
+    return np.frombuffer(raw, dtype="<u8").astype(np.uint64).reshape(-1, words)
 
 
 class StartNames:
@@ -248,16 +267,7 @@ class StartNames:
             if state >= len(self.vocabulary):
                 return ("own", state - len(self.vocabulary), *objects)
             return ("start", self.vocabulary.subjects[state], *objects)
-        where = {place: j for j, place in enumerate(order)}  # of an object of the sorted tuple
-        r, words = len(order), e.feature_words
-        told = []
-        subsets = [tuple(range(r)), *(choice for size in range(r) for choice in combinations(range(r), size))]
-        for j, subset in enumerate(subsets):
-            mask = row[1 + j * words : 1 + (j + 1) * words]
-            for i, (predicate, places) in enumerate(e.features):
-                if int(mask[i // 64]) >> (i % 64) & 1:
-                    told.append((predicate, *(where[subset[place]] for place in places)))
-        literals = sorted(told, key=repr)
+        literals = told_of(e, row, order)
         if number_of_tuple := int(row[-1]):
             about = e.tuples[number_of_tuple - 1]
             return ("told-of", tuple(e.objects[about[i]] for i in order), *literals)
@@ -265,5 +275,6 @@ class StartNames:
 
 
 __all__ = [
-    "Place", "Reason", "Refusal", "Start", "StartNames", "Summary", "as_int", "implies", "keep", "reduce", "summarise",
+    "Place", "Reason", "Refusal", "Start", "StartNames", "Summary", "are_implied", "as_int", "as_ints", "as_words",
+    "implies", "keep", "reduce", "summarise",
 ]  # fmt: skip

@@ -14,8 +14,9 @@ so changing a sign matters only at tokens up to that one. Predicates that are th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import permutations
 from math import log
 
@@ -23,7 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int8, Int32, Int64
 
 from trace2strips.compilation import compiled
-from trace2strips.learners.windows.predicates import FALSE, TRUE, Asking, Literal, Predicate, reframed
+from trace2strips.learners.windows.predicates import FALSE, TRUE, Asking, Literal, Predicate, bits_of, reframed
 from trace2strips.learners.windows.projection import arity_of
 from trace2strips.learners.windows.rows import Rows
 from trace2strips.learners.windows.summary import Start
@@ -78,12 +79,31 @@ def weigh(  # type: ignore[no-untyped-def]
 
 
 @compiled(vector=True)
+def total_gain(gain, change, schema, forced, price_ask):  # type: ignore[no-untyped-def]
+    """What is gained by all who ask. Of the askings of one schema only the best counts here: two of them may explain
+    the same refusals."""
+    total = 0.0
+    a = 0
+    while a < len(gain):
+        best, own = 0.0, schema[a]
+        while a < len(gain) and schema[a] == own:
+            value = gain[a] + change[a] - price_ask
+            if value > best or a == forced:
+                best = value
+            a += 1
+        total += best
+    return total
+
+
+@compiled(vector=True)
 def climb(  # type: ignore[no-untyped-def]
-    signs, starts_true, free_starts, forced, first, last, entry_asking, entry_begin, tokens, entry_start, weights,
+    signs, starts_true, free_starts, fixed, forced, schema, first, last, entry_asking, entry_begin, tokens, entry_start, weights,
     price_sign, price_ask, gain, change, start_change,
 ):  # fmt: skip
-    """Change signs (in place) while that pays. `forced` ≥ 0: this asking asks in any case. Returns what is saved."""
-    askings, bits = change.shape[0], change.shape[1]
+    """Change signs (in place) while that pays. `forced` ≥ 0: this asking asks in any case; `fixed` ≥ 0: this
+    token keeps its sign. Returns what is saved."""
+    bits = change.shape[1]
+    nothing = np.zeros(len(gain))
     while True:
         gain[:] = 0
         change[:] = 0
@@ -92,31 +112,22 @@ def climb(  # type: ignore[no-untyped-def]
             signs, starts_true, first, last, entry_asking, entry_begin, tokens, entry_start, weights, gain, change,
             start_change,
         )  # fmt: skip
-        now = 0.0
-        for a in range(askings):
-            value = gain[a] - price_ask
-            if value > 0 or a == forced:
-                now += value
+        now = total_gain(gain, nothing, schema, forced, price_ask)
         best, best_token, best_sign = 1e-9, -1, 0
         for t in range(bits):
+            if t == fixed:
+                continue
             for s in range(3):
                 if s - 1 == signs[t]:
                     continue
-                total = -price_sign * ((s != 1) - (signs[t] != 0)) - now
-                for a in range(askings):
-                    value = gain[a] + change[a, t, s] - price_ask
-                    if value > 0 or a == forced:
-                        total += value
+                total = total_gain(gain, change[:, t, s], schema, forced, price_ask) - now
+                total -= price_sign * ((s != 1) - (signs[t] != 0))
                 if total > best:
                     best, best_token, best_sign = total, t, s - 1
         best_start = -1
         for k in range(len(starts_true)):
             if free_starts[k]:
-                total = -now
-                for a in range(askings):
-                    value = gain[a] + start_change[a, k] - price_ask
-                    if value > 0 or a == forced:
-                        total += value
+                total = total_gain(gain, start_change[:, k], schema, forced, price_ask) - now
                 if total > best:
                     best, best_start = total, k
         if best_start >= 0:
@@ -211,6 +222,14 @@ class Board:
         return np.array([holds(start) for start in self.starts], dtype=bool)
 
     @property
+    def arity(self) -> int:
+        return len(self.types)
+
+    @cached_property
+    def schema(self) -> Int64[np.ndarray, " askings"]:
+        return np.array([schema for schema, _ in self.askings], dtype=np.int64)
+
+    @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.entry_asking, self.entry_begin, self.tokens, self.entry_start
 
@@ -270,18 +289,44 @@ class TolerantSearch:
             seen[schema] += 1
         return found
 
-    def run(self) -> list[Predicate]:
+    def run(self) -> None:
+        """Find predicates carefully, then fit them by the errors they really make."""
         self.fill()
         self.care = 1.0
+        self.settle()
+
+    def settle(self) -> None:
+        """The predicates that are there, fitted, completed and replaced while that makes the description shorter."""
         self.fit_again()
+        self.fill()
         self.improve()
+
+    @property
+    def predicates(self) -> list[Predicate]:
         return [self.finished(fitted) for fitted in self.chosen]
+
+    def adopt(self, predicates: Sequence[Predicate]) -> None:
+        """Begin with predicates that were found elsewhere."""
+        boards = {board.types: board for board in self.boards}
+        for predicate in predicates:
+            board = boards[predicate.types]
+            signs = np.zeros(board.bits, dtype=np.int8)
+            for sign, mask in ((1, predicate.adds), (-1, predicate.deletes)):
+                for bit in bits_of(mask):
+                    signs[bit] = sign
+            true = np.array([not predicate.starts_false(start) for start in board.starts], dtype=bool)
+            asked = [board.askings.index(asking) for asking in predicate.asked]
+            self.enter(Fitted(board, signs, true, predicate.start, asked))
 
     def fill(self) -> None:
         """Take predicates while that saves something."""
         while (best := self.find()) is not None:
+            before, kept, counts = self.cost, list(self.chosen), self.false_count.copy()
             self.enter(best)
             self.fit_again()
+            if self.cost >= before - 1e-6:  # fitting the others again took the gain away
+                self.chosen, self.false_count = kept, counts
+                return
 
     def improve(self) -> None:
         """Take a predicate away and fill the gap anew, as long as that makes the description shorter."""
@@ -309,19 +354,33 @@ class TolerantSearch:
         return float(self.rows.worked[refuses].sum() + self.rows.refused[~refuses].sum())
 
     @property
+    def cost(self) -> float:
+        """What the search lowers, in wrong labels."""
+        refuses = self.false_count > 0
+        labels = self.care * self.rows.worked[refuses].sum() + self.rows.refused[~refuses].sum()
+        return float(labels) + sum(self.size(fitted) for fitted in self.chosen)
+
+    @property
+    def size_nats(self) -> float:
+        """The description length of the model, which does not depend on the noise level."""
+        return self.prices.label * sum(self.size(fitted) for fitted in self.chosen)
+
+    @property
     def nats(self) -> float:
         """The description length of the model and of the labels that it gets wrong."""
-        return self.errors * self.prices.label + self.prices.label * sum(self.size(fitted) for fitted in self.chosen)
+        return self.errors * self.prices.label + self.size_nats
 
     def size(self, fitted: Fitted) -> float:
         return (
-            self.price_sign(fitted.board) * int((fitted.signs != 0).sum())
+            self.price_sign * int((fitted.signs != 0).sum())
             + self.price_ask * len(fitted.asked)
             + self.price_predicate(fitted.board)
         )
 
-    def price_sign(self, board: Board) -> float:
-        return self.prices.of(2 * board.bits)
+    @cached_property
+    def price_sign(self) -> float:
+        """One price for all predicates, so that none is taken for being about fewer objects."""
+        return self.prices.of(2 * max(board.bits for board in self.boards))
 
     @property
     def price_ask(self) -> float:
@@ -343,12 +402,9 @@ class TolerantSearch:
 
     def find(self) -> Fitted | None:
         """The predicate that saves most beside those that are there."""
-        best: Fitted | None = None
-        for board in self.boards:
-            for fitted in self.candidates(board):
-                if best is None or fitted.saved > best.saved + 1e-9:
-                    best = fitted
-        return best
+        found = [fitted for board in self.boards for fitted in self.candidates(board)]
+        # among equals a told name, then the one about more objects, which is the stricter
+        return max(found, key=lambda f: (round(f.saved, 6), f.option not in (FALSE, TRUE), f.board.arity), default=None)
 
     def candidates(self, board: Board) -> Iterator[Fitted]:
         weights = self.weights(board)
@@ -365,7 +421,7 @@ class TolerantSearch:
         """For each asking and each token that may delete: a climb for this asking alone."""
         seen: set[bytes] = set()
         room = self.room(board)
-        price = self.price_sign(board)
+        price = self.price_sign
         for a, (_, places) in enumerate(board.askings):
             if tuple(sorted(places, key=lambda p: (board.types[places.index(p)], p))) != places:
                 continue  # the same predicate with its objects in another order
@@ -381,7 +437,8 @@ class TolerantSearch:
                     elif option == FALSE and board.free.any():
                         starts_true[board.free] = False
                     saved = climb(
-                        signs, starts_true, board.free, a, lo, hi, *board.arrays, weights, price, self.price_ask, *room
+                        signs, starts_true, board.free, d, a, board.schema, lo, hi, *board.arrays, weights, price, self.price_ask,
+                        *room,
                     )
                     key = signs.tobytes() + starts_true.tobytes()
                     if saved > 0 and key not in seen:
@@ -397,27 +454,62 @@ class TolerantSearch:
         board = fitted.board
         room = self.room(board)
         saved = climb(
-            fitted.signs, fitted.starts_true, board.free, -1, 0, len(board.entry_history), *board.arrays, weights,
-            self.price_sign(board), self.price_ask, *room,
+            fitted.signs, fitted.starts_true, board.free, -1, -1, board.schema, 0, len(board.entry_history), *board.arrays,
+            weights, self.price_sign, self.price_ask, *room,
         )  # fmt: skip
-        fitted.asked = np.flatnonzero(room[0] > self.price_ask).tolist()
-        fitted.saved = float(saved) - self.price_predicate(board)
+        fitted.asked, more = self.askers(fitted, room[0])
+        fitted.saved = float(saved) + more - self.price_predicate(board)
 
-    def false_rows(self, fitted: Fitted) -> Bool[np.ndarray, " rows"]:
-        """The rows that the predicate refuses."""
+    def askers(self, fitted: Fitted, gain: Float64[np.ndarray, " askings"]) -> tuple[list[int], float]:
+        """Of each schema the asking that gains most, and others that gain beside it; and what those gain in all."""
+        board, rows = fitted.board, self.rows
+        false = self.false_entries(fitted)
+        asked, more = [], 0.0
+        for schema in sorted({number for number, _ in board.askings}):
+            mine = [a for a, (number, _) in enumerate(board.askings) if number == schema]
+            best = max(mine, key=lambda a: gain[a])
+            if gain[best] <= self.price_ask:
+                continue
+            asked.append(best)
+            others = [a for a in mine if a != best]
+            if not others:
+                continue
+            where = np.flatnonzero((rows.schema_of == schema) & (self.false_count == 0))
+            weight = rows.refused[where] - self.care * rows.worked[where]
+            weight[self.sees(fitted, false, best, where)] = 0
+            for a in others:
+                seen = self.sees(fitted, false, a, where)
+                if (gained := float(weight[seen].sum()) - self.price_ask) > 0:
+                    asked.append(a)
+                    more += gained
+                    weight[seen] = 0
+        return asked, more
+
+    def sees(
+        self, fitted: Fitted, false: Bool[np.ndarray, " entries"], a: int, where: Int64[np.ndarray, " some"]
+    ) -> Bool[np.ndarray, " some"]:
+        """At which of these rows the asking finds the predicate false."""
+        board = fitted.board
+        lo, hi = int(board.first[a]), int(board.first[a + 1])
+        of_history = np.zeros(len(self.rows.query_of), dtype=bool)
+        of_history[board.entry_history[lo:hi]] = false[lo:hi]
+        return of_history[self.rows.histories[where, self.column[board.queries[a]]]]
+
+    def false_entries(self, fitted: Fitted) -> Bool[np.ndarray, " entries"]:
         board = fitted.board
         false = np.zeros(len(board.entry_history), dtype=bool)
         falsehoods(
             fitted.signs, fitted.starts_true, board.entry_begin, board.tokens, board.entry_start, 0, len(false), false
         )
+        return false
+
+    def false_rows(self, fitted: Fitted) -> Bool[np.ndarray, " rows"]:
+        """The rows that the predicate refuses."""
+        false = self.false_entries(fitted)
         out = np.zeros(len(self.rows.schema_of), dtype=bool)
-        of_history = np.zeros(len(self.rows.query_of), dtype=bool)
         for a in fitted.asked:
-            lo, hi = int(board.first[a]), int(board.first[a + 1])
-            of_history[board.entry_history[lo:hi]] = false[lo:hi]
-            query = board.queries[a]
-            mine = np.flatnonzero(self.rows.schema_of == board.askings[a][0])
-            out[mine] |= of_history[self.rows.histories[mine, self.column[query]]]
+            mine = np.flatnonzero(self.rows.schema_of == fitted.board.askings[a][0])
+            out[mine] |= self.sees(fitted, false, a, mine)
         return out
 
     def enter(self, fitted: Fitted) -> None:

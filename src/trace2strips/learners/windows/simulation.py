@@ -1,0 +1,133 @@
+"""What a lifted world says of each attempt of a dataset: which preconditions are false there.
+
+The ground atoms that an action touches are few, however many objects there are; so a trace is followed atom by atom,
+not as rows of bits over all atoms. `LiftedWorld.over_tokens` is the same as a ground model.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+from jaxtyping import Bool, UInt64
+
+from trace2strips.compilation import compiled
+from trace2strips.learners.windows.lifted import LiftedWorld, Place
+from trace2strips.model.vocabulary import INIT_FALSE, INIT_STATE, Kind
+from trace2strips.traces import Dataset
+from trace2strips.traces.names import schema_of
+
+ALL_TRUE, TOLD = -2, -1  # how a trace starts that names no state
+MOST = 64  # preconditions of one action that are told apart
+
+
+@compiled(vector=True)
+def follow(  # type: ignore[no-untyped-def]
+    pre_start, pre, add_start, add, delete_start, delete, always, true_at, kinds, tokens, refused, offsets, out,
+    says_refused,
+):  # fmt: skip
+    """out[i]: which preconditions of the action are false there, as bits; what was refused changes nothing. `true_at`
+    has, sorted, state · atoms + atom for each atom that is true at a named start."""
+    atoms = len(always)
+    value = np.zeros(len(always), dtype=np.bool_)
+    stamp = np.full(len(always), -1, dtype=np.int64)
+    for t in range(len(offsets) - 1):
+        start = np.int64(ALL_TRUE)  # what no action has touched is true
+        for i in range(offsets[t], offsets[t + 1]):
+            token = tokens[i]
+            if kinds[token] == INIT_FALSE:
+                start = TOLD
+            elif kinds[token] == INIT_STATE:
+                start = np.int64(token)
+            out[i] = 0
+            says_refused[i] = False
+            for k in range(pre_start[token], pre_start[token + 1]):
+                atom = pre[k]
+                holds = value[atom]
+                if stamp[atom] != t:
+                    holds = start == ALL_TRUE or (start == TOLD and always[atom])
+                    if start >= 0:
+                        place = np.searchsorted(true_at, start * atoms + atom)
+                        holds = place < len(true_at) and true_at[place] == start * atoms + atom
+                if not holds:
+                    says_refused[i] = True
+                    if k - pre_start[token] < 64:
+                        out[i] |= np.uint64(1) << np.uint64(k - pre_start[token])
+            if not refused[i]:
+                for k in range(delete_start[token], delete_start[token + 1]):
+                    stamp[delete[k]], value[delete[k]] = t, False
+                for k in range(add_start[token], add_start[token + 1]):  # what is added and deleted is added
+                    stamp[add[k]], value[add[k]] = t, True
+
+
+def simulate(
+    lifted: LiftedWorld, dataset: Dataset
+) -> tuple[UInt64[np.ndarray, " positions"], Bool[np.ndarray, " positions"]]:
+    """For each position its false preconditions (bit k is the k-th of the attempt's schema), and whether there are
+    any; given what worked before by the labels."""
+    vocabulary = dataset.vocabulary
+    schemas = {(Kind.ACTION, a.name, a.pattern): a for a in lifted.actions}
+    schemas |= {(Kind.TEST_ATOM, a.name, a.pattern): a for a in lifted.tests}
+    told: dict[tuple[str, int], list[Place]] = defaultdict(list)
+    for number, predicate in enumerate(lifted.predicates):
+        if predicate.start == "told":
+            told[predicate.told, len(predicate.types)].append((number, tuple(range(len(predicate.types)))))
+    atoms: dict[tuple[int, tuple[str, ...]], int] = {}
+    pre, add, delete = Rows(), Rows(), Rows()
+    occurs = np.bincount(dataset.tokens, minlength=len(vocabulary)) > 0
+    for kind, subject, used in zip(map(Kind, vocabulary.kinds.tolist()), vocabulary.subjects, occurs, strict=True):
+        parts: list[list[int]] = [[], [], []]
+        if used and kind in (Kind.ACTION, Kind.TEST_ATOM, Kind.INIT_ATOM):
+            read = lifted.naming.words if kind == Kind.INIT_ATOM else lifted.naming.action
+            word, *arguments = read(subject)
+            (_, pattern), different = schema_of(word, tuple(arguments))
+
+            def ground(places: Iterable[Place], objects: tuple[str, ...] = different) -> list[int]:
+                found = [(number, tuple(objects[i] for i in where)) for number, where in places]
+                return [atoms.setdefault(atom, len(atoms)) for atom in found]
+
+            if kind == Kind.INIT_ATOM:
+                parts[1] = ground(told[word, len(different)]) if len(different) == len(arguments) else []
+            elif (schema := schemas.get((kind, word, pattern))) is not None:
+                parts = [ground(places) for places in (schema.pre, schema.add, schema.delete)]
+        for rows, part in zip((pre, add, delete), parts, strict=True):
+            rows.append(part)
+    state = {name: vocabulary.number(Kind.INIT_STATE, name) for name in vocabulary.init_states}
+    true_at = [
+        state[start] * len(atoms) + atoms[number, tuple(objects)]
+        for number, predicate in enumerate(lifted.predicates)
+        for start, *objects in predicate.true_at
+        if start in state and (number, tuple(objects)) in atoms
+    ]
+    always = np.array([lifted.predicates[number].start == "true" for number, _ in atoms], dtype=bool)
+    out = np.empty(len(dataset.tokens), dtype=np.uint64)
+    refused = np.empty(len(dataset.tokens), dtype=bool)
+    follow(
+        *pre.arrays, *add.arrays, *delete.arrays, always, np.sort(np.array(true_at, dtype=np.int64)), vocabulary.kinds, dataset.tokens, dataset.inapplicable,
+        dataset.offsets, out, refused,
+    )  # fmt: skip
+    return out, refused
+
+
+class Rows:
+    """Lists of atoms, one after the other."""
+
+    def __init__(self) -> None:
+        self.start, self.flat = [0], list[int]()
+
+    def append(self, row: list[int]) -> None:
+        self.flat += row
+        self.start.append(len(self.flat))
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array(self.start, dtype=np.int64), np.array(self.flat, dtype=np.int64)
+
+
+def wrong_traces(lifted: LiftedWorld, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
+    """Which traces have a position that is predicted wrongly. Up to the first one the labels and what is predicted are
+    the same history."""
+    _, refused = simulate(lifted, dataset)
+    before = np.append(0, np.cumsum(refused != dataset.inapplicable))[dataset.offsets]
+    return before[1:] > before[:-1]
