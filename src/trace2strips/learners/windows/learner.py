@@ -18,7 +18,7 @@ from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.predicates import Search
-from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.projection import arity_of, count_tokens
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.summary import Summary, summarise
@@ -27,8 +27,9 @@ from trace2strips.model.strips import StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import Naming, understand
+from trace2strips.traces.names import PLAIN, Naming, Schema, understand
 
+MOST_TOKENS = 8_192  # bits of a window, 1 kB: with more a log of any size is too much for a laptop
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
 
 
@@ -50,7 +51,16 @@ class Windows(Learner):
 
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
-        understand(dataset.vocabulary.actions, self.separator)
+        naming = understand(dataset.vocabulary.actions, self.separator)
+        arity = FIRST if self.arity is None else self.arity
+        if (tokens := count_tokens(schemas_in(dataset, naming), arity)) > MOST_TOKENS:
+            if naming == PLAIN:
+                message = f"{tokens:,} different actions without arguments, at most {MOST_TOKENS:,} can be learned"
+                hint = "do names hold arguments? --separator says what stands before them"
+            else:
+                message = f"{tokens:,} ways to act on up to {arity} objects, at most {MOST_TOKENS:,} can be learned"
+                hint = f"--arity {arity - 1}, or fewer kinds of actions" if arity else "fewer kinds of actions"
+            raise TraceError(message, hint=hint)
 
     def learn(self, dataset: Dataset, job: Job) -> Learned:
         clock = time.perf_counter()
@@ -86,6 +96,8 @@ class Windows(Learner):
             if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
                 return summary
             arity += 1
+            if count_tokens(summary.projection.schemas, arity) > MOST_TOKENS:
+                return summary
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""
@@ -141,6 +153,10 @@ def with_objects(lifted: LiftedWorld, dataset: Dataset) -> LiftedWorld:
         return with_relations(lifted, worked, vocabulary.init_atoms)
     first = dataset[int(np.searchsorted(dataset.offsets, begin[0], side="right")) - 1]
     return replace(with_relations(lifted, worked, vocabulary.init_atoms), example=tuple(sorted(first.init or ())))
+
+
+def schemas_in(dataset: Dataset, naming: Naming) -> set[Schema]:
+    return {naming.schema(name)[0] for name in dataset.vocabulary.actions}
 
 
 @dataclass(frozen=True)
