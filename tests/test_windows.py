@@ -5,7 +5,7 @@ import json
 import re
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +18,13 @@ from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.lifted import LiftedWorld
+from trace2strips.learners.windows.predicates import Predicate, Search, weigh_signs
 from trace2strips.learners.windows.projection import Projection
 from trace2strips.learners.windows.proofs import RuledOut, prove, prove_inexplicable
 from trace2strips.learners.windows.reference import Attempt, History, VersionSpace
 from trace2strips.learners.windows.simulation import simulate, wrong_traces
 from trace2strips.learners.windows.starts import StartLevel, start_key
-from trace2strips.learners.windows.summary import Refusal, Summary, are_implied, implies, summarise
+from trace2strips.learners.windows.summary import Refusal, Summary, are_implied, as_words, implies, summarise
 from trace2strips.learners.windows.support import needed
 from trace2strips.model.vocabulary import Kind
 from trace2strips.pddl import parse_domain
@@ -556,3 +557,117 @@ def test_what_a_lifted_world_says_is_what_its_ground_model_says(init: str, suffi
         assert np.array_equal(false > 0, refused)
         wrong.append(int(found.sum()))
     assert all(0 < count < 300 for count in wrong)
+
+
+def test_signs_are_weighed_as_each_alone_would_be_judged() -> None:
+    train = sample(get_domain("blocksworld:3"), SampleSettings(12, 15, suffix="none", seed=3))
+    search = Search(summary_of(train, Naming("separator", "_")))
+    rng = np.random.default_rng(0)
+    gains = set()
+    for frame in search.frames.values():
+        for _ in range(40):
+            drawn = rng.integers(8, size=frame.bits).tolist()
+            adds, deletes = (sum(1 << bit for bit, x in enumerate(drawn) if x == sign) for sign in (0, 1))
+            predicate = Predicate(frame.types, adds, deletes, ("false", "true")[int(rng.integers(2))])
+            left, must = rng.random(search.refusals) < 0.5, int(rng.integers(len(frame.askings)))
+            gain = np.empty((frame.bits, 2), dtype=np.int64)
+            scratch = [np.empty((len(frame.askings), frame.words), dtype=np.uint64) for _ in range(2)]
+            masks = (as_words([mask], frame.words)[0] for mask in (adds, deletes))
+            false_start = frame.false_starts(predicate)
+            weigh_signs(*masks, false_start, frame.bits, *frame.arrays, left, must, *scratch, gain)
+            for bit, sign in product(range(frame.bits), range(2)):
+                more = {"adds": adds | 1 << bit} if sign == 0 else {"deletes": deletes | 1 << bit}
+                admissible, explained = frame.judge(replace(predicate, **more), search.refusals)
+                expected = int((explained & left).sum()) if admissible[must] else -1
+                assert gain[bit, sign] == (-1 if (adds | deletes) >> bit & 1 else expected)
+                gains.add(expected)
+    assert len(gains) > 5
+
+
+def six_places(schemas: int) -> list[list[tuple[str, bool]]]:
+    rng = np.random.default_rng(0)
+    return [
+        [(f"f{rng.integers(schemas)}({', '.join(rng.permutation(list('abcdefgh'))[:6])})", True) for _ in range(20)]
+        for _ in range(10)
+    ]
+
+
+def test_logs_that_say_little() -> None:
+    """Each has the right answer or a clear word."""
+    for nothing in ([], [[]], [[], []]):
+        with pytest.raises(TraceError, match="there is no action in the traces"):
+            t2s.learn(nothing, "windows")
+    for log, warning, answers in (
+        ([[("f(a)", False), ("g(a, b)", False)]] * 3, "no action ever worked", {Answer.REFUSED}),
+        ([[("f(a)", True), ("f(b)", True)]] * 3, "no action was ever refused", {Answer.WORKS}),
+        ([[("f(a)", True)]], "no action was ever refused", {Answer.WORKS}),
+        ([[("f(a)", False)]], "no action ever worked", {Answer.REFUSED}),
+    ):
+        learned = t2s.learn(log, "windows")
+        assert warning in learned.figures.warnings[0]
+        assert learned.figures.train_errors == 0
+        dataset = as_dataset(log)
+        naming = understand(dataset.vocabulary.actions)
+        found = answer_all(summary_of(dataset, naming), dataset, naming)
+        assert set(found.tolist()) - {Answer.NOT_ASKED} == answers
+
+
+def test_one_trace_and_six_arguments() -> None:
+    assert t2s.learn([[("open", True), ("open", False), ("close", True)]], "windows").figures.train_errors == 0
+    learned = t2s.learn(six_places(1), "windows")
+    assert isinstance(learned.lifted, LiftedWorld)
+    assert len(learned.lifted.actions[0].pattern) == 6
+
+
+def test_odd_characters_in_names() -> None:
+    odd = ["\x1b[31m", "\u202eabc", "\x00", "e\u0301", "😀", "a" * 5000, "-- drop", "(((", "%20"]
+    for log in ([[(name, i % 2 == 0) for i, name in enumerate(odd)]] * 2,
+                [[(("f", one, other), one < other) for one, other in pairwise(odd)]] * 2):  # fmt: skip
+        learned = t2s.learn(log, "windows")
+        assert learned.figures.train_errors == 0
+        assert isinstance(learned.lifted, LiftedWorld)
+        assert len(parse_domain(learned.lifted.pddl()).schemas) == len(learned.lifted.actions)
+
+
+def test_too_many_ways_to_act_are_counted_first() -> None:
+    with pytest.raises(TraceError, match=r"21,600 ways to act on up to 4 objects, at most 8,192"):
+        Windows(arity=4).check(as_dataset([[(f"f{i}(a, b, c, d, e, f)", True)] for i in range(60)]))
+    names = [[(f"act{i}", True)] for i in range(100_000)]
+    with pytest.raises(TraceError, match="100,000 different actions without arguments, at most 8,192"):
+        t2s.learn(names, "windows")
+
+
+def test_more_objects_are_not_tried_where_there_are_too_many_ways() -> None:
+    """Two objects do not explain it, and three would be too many: it says so instead of an error."""
+    rng = np.random.default_rng(0)
+    log = [[(f"f{i}(a, b, c, d, e, f)", True)] for i in range(100)]
+    log += [[("f0(a, b, c, d, e, f)", bool(rng.integers(2)))] for _ in range(5)]
+    learned = t2s.learn(log, "windows")
+    assert "no STRIPS model can explain" in learned.figures.warnings[0]
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trace2strips.learners.windows.collection.MOST_BYTES", 1 << 12)
+    rng = np.random.default_rng(0)
+    log = [[(f"act{i}", True) for i in rng.permutation(200)] for _ in range(5)]
+    with pytest.raises(TraceError, match="200 kinds of actions leave after each other takes too much memory"):
+        t2s.learn(log, "windows")
+
+
+@pytest.mark.slow
+def test_very_many_objects_and_very_long_traces() -> None:
+    """A hundred thousand objects, then a trace of a million actions."""
+    steps = (("open", True), ("open", False), ("close", True))
+    log = [[(f"{name}(o{i})", ok) for name, ok in steps] for i in range(100_000)]
+    learned = t2s.learn(log, "windows")
+    assert learned.figures.train_errors == 0
+    rng = np.random.default_rng(0)
+    objects, opening = rng.integers(50, size=10**6).tolist(), rng.integers(2, size=10**6).tolist()
+    is_open = [False] * 50
+    trace = []
+    for thing, wants in zip(objects, opening, strict=True):
+        works = is_open[thing] != bool(wants)
+        trace.append((f"{'open' if wants else 'close'}(o{thing})", works))
+        is_open[thing] ^= works
+    learned = t2s.learn([trace], "windows")
+    assert learned.figures.train_errors == 0

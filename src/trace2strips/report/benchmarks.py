@@ -296,6 +296,38 @@ def windows_not_strips(record: Record) -> Table:
     return table("windows-not-strips", origin(record), columns, rows)
 
 
+def windows_speed(record: Record) -> Table:
+    """How the time of collecting divides; beside plain Python on the first traces of the same log."""
+    rows = [
+        [row["domain"], number(row["attempts"]),
+         *(milliseconds(row[part]) for part in ("encode", "collect", "summarise")),
+         number(row["attempts_per_second"]), number(row["compared_attempts"]), milliseconds(row["python_seconds"]),
+         milliseconds(row["seconds"]), times(row["ratio"])]
+        for row in record["rows"] if row["part"] == "collecting"
+    ]  # fmt: skip
+    columns: Columns = [words("domain"), "attempts", "encode", "collect", "summarise", "attempts/s", "compared on",
+                        "plain Python", "ours", "faster"]  # fmt: skip
+    return table("windows-speed", origin(record), columns, rows)
+
+
+def windows_learning(record: Record) -> Table:
+    rows = [
+        [row["domain"], number(row["attempts"]), number(row["ground_actions"]), duration(row["learn_seconds"]),
+         f"{number(row['peak_memory_mb'])} MB", f"{row['test_errors']:,} of {row['test_traces']:,}"]
+        for row in record["rows"] if row["part"] != "collecting"
+    ]  # fmt: skip
+    columns: Columns = [words("domain"), "attempts", "ground actions", "learning", "peak memory", "wrong test traces"]
+    return table("windows-learning", origin(record), columns, rows)
+
+
+def windows_theorems(record: Record) -> Table:
+    names = ("logs", "inexplicable", "works", "refused", "open", "differ")
+    rows = [[row["world"], *(number(row[name]) for name in names)] for row in record["rows"]]
+    rows.append(["together", *(number(sum(row[name] for row in record["rows"])) for name in names)])
+    columns: Columns = [words("world"), "logs", "of these inexplicable", "works", "refused", "open", "differ"]
+    return table("windows-theorems", origin(record), columns, rows)
+
+
 def world_metrics(record: Record) -> Table:
     """Means over seeds; a figure that no pair stands behind is a dash."""
     rows = []

@@ -25,7 +25,10 @@ from trace2strips.report.benchmarks import (
     trials,
     windows,
     windows_equivalence,
+    windows_learning,
     windows_not_strips,
+    windows_speed,
+    windows_theorems,
     windows_untold,
     windows_worked,
     world_metrics,
@@ -52,6 +55,9 @@ EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in
     "windows-not-strips": ("windows_not_strips", windows_not_strips),
     "windows-untold": ("windows_untold", windows_untold),
     "windows-worked": ("windows_untold", windows_worked),
+    "windows-learning": ("windows_speed", windows_learning),
+    "windows-speed": ("windows_speed", windows_speed),
+    "windows-theorems": ("windows_theorems", windows_theorems),
     "world-metrics": ("world_metrics", world_metrics),
 }
 

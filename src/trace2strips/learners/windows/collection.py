@@ -33,7 +33,7 @@ from trace2strips.traces import Dataset
 NAMED = 16  # from this on the first word of a START's row says a named state, below it how many objects it is about
 START_MARK = np.int64(1) << np.int64(39)  # in a key: what deletes is a START
 DONE, WINDOWS, KEYS, REFUSALS, REASONS, STARTS = range(6)  # why the kernel came back
-MOST_BYTES = 1 << 31  # of the arrays of one thread; more would fill the memory of a laptop
+MOST_BYTES = 1 << 28  # of an array that is to be doubled: then all of them stay below 2 GB
 MEMORY = 1 << 18  # what one thread remembers of queries and refusals: 12 MB
 SMALL = 20_000  # positions: below this a second thread is not worth its start
 
@@ -379,6 +379,7 @@ class Collected:
 
     def double(self, what: int) -> None:
         """Tables are filled anew, since places in them depend on their size."""
+        self.check_size(what)
         match what:
             case 1:  # WINDOWS
                 self.windows, self.following, self.places = map(doubled, (self.windows, self.following, self.places))
@@ -397,11 +398,14 @@ class Collected:
                 self.start_rows, self.start_table = doubled(rows), np.full(2 * len(self.start_table), EMPTY)
                 self.counts[4] = 0
                 number_starts(rows[:count], self.start_rows, self.start_table, self.counts, np.empty(count, np.int64))
-        size = sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
-        if size > MOST_BYTES:
+
+    def check_size(self, what: int) -> None:
+        """Refuse to double what would fill the memory."""
+        grows = {WINDOWS: self.windows, KEYS: self.keys, REFUSALS: self.refusal_place, REASONS: self.reason_window}
+        if grows.get(what, self.start_rows).nbytes > MOST_BYTES:
             count = len(self.encoding.projection.asked)
             raise TraceError(
-                f"what {count:,} kinds of actions leave after each other needs more than {MOST_BYTES >> 30} GB",
+                f"what {count:,} kinds of actions leave after each other takes too much memory",
                 hint="do names hold arguments? --separator says what stands before them; or learn from fewer traces",
             )
 

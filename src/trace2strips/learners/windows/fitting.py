@@ -44,7 +44,7 @@ class Fit:
     nats: float
 
 
-def label_nats(wrong: float, attempts: int) -> float:
+def label_nats(wrong: float | int, attempts: int) -> float:
     """N·h(e/N): what it takes to say which labels are wrong."""
     if wrong <= 0 or wrong >= attempts:
         return 0.0
@@ -52,7 +52,7 @@ def label_nats(wrong: float, attempts: int) -> float:
     return attempts * -(share * log(share) + (1 - share) * log(1 - share))
 
 
-def fit(dataset: Dataset, encoding: Encoding, naming: Naming, summary: Summary, noise: float | None) -> Fit:
+def fit(dataset: Dataset, encoding: Encoding, naming: Naming, summary: Summary, noise: float | int | None) -> Fit:
     """`noise`: the share of wrong labels; None: found out."""
     some = dataset.first(traces_with(dataset, MOST_ATTEMPTS))
     rows = Rows.of(some, encoding)
@@ -89,7 +89,7 @@ def fit_clean(dataset: Dataset, rows: Rows, naming: Naming, summary: Summary) ->
 
 
 def fit_noisy(
-    dataset: Dataset, some: Dataset, encoding: Encoding, naming: Naming, noise: float | None, attempts: int
+    dataset: Dataset, some: Dataset, encoding: Encoding, naming: Naming, noise: float | int | None, attempts: int
 ) -> Fit:
     """Fit, find out which labels are wrong, fit again without them, until nothing changes; the shortest is taken."""
     labels = some.inapplicable

@@ -110,18 +110,23 @@ def write_problem(lifted: LiftedWorld, instance: Instance, name: str, what: str)
     for kind in apart(lifted):
         alike = [encode_name(name) for name, other in instance.objects.items() if other == kind]
         literals += [Literal(lifted.different, pair) for pair in permutations(alike, 2)]
-    objects = tuple((encode_name(name), types[kind]) for name, kind in instance.objects.items())
+    objects = tuple(
+        (encode_name(name), types[kind]) for name, kind in instance.objects.items() if name not in lifted.constants
+    )
     problem = LiftedProblem(name, domain.name, objects, tuple(literals), ())
     return COMMENT.format(what=what) + format_problem(problem, domain.typed)
 
 
 def apart(lifted: LiftedWorld) -> list[int]:
     """The types of which an action takes two objects that must differ."""
+    kinds = {name: kind for kind, name in lifted.type_names.items()}
     found = {
-        action.types[[variable for variable, _ in schema.parameters].index(literal.arguments[0])]
-        for action, schema in zip(lifted.actions, lifted.schemas(), strict=True)
+        kinds[dict(schema.parameters)[word]]
+        for schema in lifted.schemas()
         for literal in schema.pre
         if literal.predicate == lifted.different
+        for word in literal.arguments
+        if word in dict(schema.parameters)
     }
     return sorted(found)
 
@@ -143,7 +148,7 @@ def read_problem(lifted: LiftedWorld, text: str, file: str) -> StripsProblem:
     for name, kind in problem.objects:
         if kind not in kinds and kind != OBJECT:
             raise PddlError(f"the object {name!r} is of no type of the domain", hint=suggest(kind, kinds, "types"))
-    objects = {decode_name(name): kinds.get(kind, -1) for name, kind in problem.objects}
+    objects = {decode_name(name): kinds.get(kind, -1) for name, kind in problem.objects} | lifted.constants
 
     def facts(literals: Iterable[Literal]) -> frozenset[Fact]:
         return frozenset((decode_name(x.predicate), *map(decode_name, x.arguments)) for x in literals)
@@ -170,9 +175,10 @@ def ground(lifted: LiftedWorld, instance: Instance, mentioned: Collection[Fact] 
     for action, schema in zip(lifted.actions, lifted.schemas(), strict=True):
         joined = tuple(x for x in schema.pre if x.predicate != lifted.different)
         for binding in instantiate(replace(schema, pre=joined), domain, objects, static, fluent):
-            chosen = tuple(binding.values())
+            fixed, rest = lifted.fixed(action), iter(binding.values())
+            chosen = [fixed[i] if i in fixed else next(rest) for i in range(len(action.types))]
             if len(set(chosen)) == len(chosen):
-                actions.append(lifted.naming.join((action.name, *(chosen[i] for i in action.pattern))))
+                actions.append(lifted.called(action, chosen))
     told = {p.told for p in lifted.predicates if p.start == "told"} | relations
     init_atoms = {lifted.naming.join(fact) for fact in mentioned if fact[0] in told}
     world = lifted.world(Vocabulary(tuple(sorted(actions)), tuple(sorted(init_atoms)), has_init_false=True))

@@ -30,7 +30,7 @@ from trace2strips.learners.windows.instances import over_actions, pddl_files, re
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.memory import merge, remember, summarise_log
 from trace2strips.learners.windows.predicates import Search
-from trace2strips.learners.windows.projection import arity_of
+from trace2strips.learners.windows.projection import arity_of, count_tokens
 from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
@@ -42,8 +42,9 @@ from trace2strips.model.strips import StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import Naming, understand
+from trace2strips.traces.names import PLAIN, Naming, Schema, understand
 
+MOST_TOKENS = 8_192  # bits of a window, 1 kB: with more a log of any size is too much for a laptop
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
 HELD_OUT = 400  # traces: one half of them shows what the other makes certain
 
@@ -70,7 +71,16 @@ class Windows(Learner):
 
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
-        understand(dataset.vocabulary.actions, self.separator)
+        naming = understand(dataset.vocabulary.actions, self.separator)
+        arity = FIRST if self.arity is None else self.arity
+        if (tokens := count_tokens(schemas_in(dataset, naming), arity)) > MOST_TOKENS:
+            if naming == PLAIN:
+                message = f"{tokens:,} different actions without arguments, at most {MOST_TOKENS:,} can be learned"
+                hint = "do names hold arguments? --separator says what stands before them"
+            else:
+                message = f"{tokens:,} ways to act on up to {arity} objects, at most {MOST_TOKENS:,} can be learned"
+                hint = f"--arity {arity - 1}, or fewer kinds of actions" if arity else "fewer kinds of actions"
+            raise TraceError(message, hint=hint)
 
     def learn(self, dataset: Dataset, job: Job) -> Learned:
         clock = time.perf_counter()
@@ -212,6 +222,8 @@ class Windows(Learner):
             if self.arity is not None or arity >= min(MOST, largest) or found.is_explainable():
                 return found
             arity += 1
+            if count_tokens(found.encoding.projection.schemas, arity) > MOST_TOKENS:
+                return found
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""
@@ -255,6 +267,10 @@ class Windows(Learner):
 def lifted_of(learned: Learned) -> LiftedWorld:
     assert isinstance(learned.lifted, LiftedWorld)
     return learned.lifted
+
+
+def schemas_in(dataset: Dataset, naming: Naming) -> set[Schema]:
+    return {naming.schema(name)[0] for name in dataset.vocabulary.actions}
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,26 @@ class LiftedWorld:
             held.append((self.different, (OBJECT, OBJECT)))
         by_name = sorted(range(len(schemas)), key=lambda i: is_twin(self.actions[i]))
         types = tuple((text, OBJECT) for text in names.values()) if typed else ()
-        return LiftedDomain(name, types, (), tuple(held), tuple(schemas[i] for i in by_name), typed)
+        constants = tuple((encode_name(word), names[kind]) for word, kind in self.constants.items())
+        return LiftedDomain(name, types, constants, tuple(held), tuple(schemas[i] for i in by_name), typed)
+
+    def fixed(self, action: LiftedAction) -> dict[int, str]:
+        """Which of an action's objects are constants."""
+        more = [word for schema, *words in self.naming.constants if schema == action.name for word in words]
+        own = len(action.pattern) - len(more)
+        return {action.pattern[own + i]: word for i, word in enumerate(more)}
+
+    def called(self, action: LiftedAction, objects: Sequence[str]) -> str:
+        """An action as the log would call it; constants are not said."""
+        more = sum(len(words) for schema, *words in self.naming.constants if schema == action.name)
+        own = action.pattern[: len(action.pattern) - more]
+        return self.naming.join((action.name, *(objects[i] for i in own)))
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """Objects that actions are about without naming them, with their types."""
+        found = {word: action.types[i] for action in self.actions for i, word in self.fixed(action).items()}
+        return dict(sorted(found.items()))
 
     def schemas(self) -> list[Schema]:
         """The actions as PDDL has them, in their own order."""
@@ -200,6 +219,9 @@ class LiftedWorld:
         for number in sorted(range(len(self.actions)), key=lambda i: is_twin(self.actions[i])):
             action = self.actions[number]
             variables = [f"?{chr(ord('x') + i)}" if i < 3 else f"?x{i}" for i in range(len(action.types))]
+            fixed = self.fixed(action)
+            for i, word in fixed.items():
+                variables[i] = encode_name(word)
             spelled = encode_name(action.name)  # who has its own name keeps it
             if is_twin(action):
                 spelled += "-" + "-".join(map(str, action.pattern))
@@ -221,8 +243,11 @@ class LiftedWorld:
                 literal(self.different, pair)
                 for pair in combinations(range(len(variables)), 2)
                 if action.types[pair[0]] == action.types[pair[1]] and frozenset(pair) not in apart
+                if not fixed.keys() >= set(pair)
             ]
-            parameters = tuple((v, names[kind]) for v, kind in zip(variables, action.types, strict=True))
+            parameters = tuple(
+                (v, names[kind]) for i, (v, kind) in enumerate(zip(variables, action.types, strict=True)) if i not in fixed
+            )
             found[number] = Schema(spelled, parameters, tuple(pre), (), tuple(add), tuple(delete))
         return [found[i] for i in range(len(self.actions))]
 

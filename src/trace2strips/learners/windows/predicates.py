@@ -100,28 +100,61 @@ def judge(  # type: ignore[no-untyped-def]
 @compiled(vector=True)
 def weigh_signs(  # type: ignore[no-untyped-def]
     adds, deletes, false_start, bits, window_asking, window_by, windows, reason_asking, reason_refusal, reason_by,
-    reasons, admissible, explained, open_refusals, must, gain,
+    reasons, open_refusals, must, all_meet, taken, gain,
 ):  # fmt: skip
     """gain[bit, 0 or 1]: how many open refusals are explained if the bit came to add or delete; −1 where it has a sign
-    already or the asking `must` would no longer be admissible."""
+    already or the asking `must` would no longer be admissible. What `judge` would say of each, for all bits at once: a
+    bit makes an asking admissible if it is in all windows that are false now, and does not itself leave one false.
+
+    all_meet[asking]: the bits in all of its windows that are false now. taken[asking]: the bits that have a window in
+    which nothing has a sign: false, were they deleters."""
+    words = len(adds)
+    all_meet[:] = ~np.uint64(0)
+    taken[:] = 0
+    gain[:] = 0
+    for i in range(len(window_by)):
+        by, asking = window_by[i], window_asking[i]
+        if is_false(adds, deletes, false_start, bits, by, windows[i]):
+            for w in range(words):
+                all_meet[asking, w] &= windows[i, w]
+        elif may_delete(adds, deletes, bits, by, windows[i]):
+            taken[asking, by // 64] |= np.uint64(1) << np.uint64(by % 64)
+    explained = np.zeros((2, words), dtype=np.uint64)  # the bits that explain one refusal
+    for i in range(len(reason_by)):
+        by, asking = reason_by[i], reason_asking[i]
+        if open_refusals[reason_refusal[i]]:
+            if is_false(adds, deletes, false_start, bits, by, reasons[i]):
+                for w in range(words):
+                    fits = all_meet[asking, w] & ~reasons[i, w]
+                    explained[0, w] |= fits
+                    explained[1, w] |= fits & ~taken[asking, w]
+            elif may_delete(adds, deletes, bits, by, reasons[i]):
+                one = np.uint64(1) << np.uint64(by % 64)
+                explained[1, by // 64] |= one & all_meet[asking, by // 64] & ~taken[asking, by // 64]
+        if i + 1 == len(reason_by) or reason_refusal[i + 1] != reason_refusal[i]:
+            for sign in range(2):
+                for bit in range(bits):
+                    if explained[sign, bit // 64] >> np.uint64(bit % 64) & np.uint64(1):
+                        gain[bit, sign] += 1
+            explained[:] = 0
     for bit in range(bits):
         word, one = bit // 64, np.uint64(1) << np.uint64(bit % 64)
-        gain[bit] = -1
-        if (adds[word] | deletes[word]) & one:
-            continue
-        for sign in range(2):
-            part = adds if sign == 0 else deletes
-            part[word] |= one
-            judge(
-                adds, deletes, false_start, bits, window_asking, window_by, windows, reason_asking, reason_refusal,
-                reason_by, reasons, admissible, explained,
-            )  # fmt: skip
-            part[word] &= ~one
-            if admissible[must]:
-                count = 0
-                for r in range(len(explained)):
-                    count += explained[r] and open_refusals[r]
-                gain[bit, sign] = count
+        signed = (adds[word] | deletes[word]) & one
+        if signed or not all_meet[must, word] & one:
+            gain[bit] = -1
+        elif taken[must, word] & one:
+            gain[bit, 1] = -1
+
+
+@compiled(vector=True)
+def may_delete(adds, deletes, bits, by, window):  # type: ignore[no-untyped-def]
+    """Whether a predicate were false here if `by`, which has no sign, came to delete."""
+    if by >= bits or (adds[by // 64] | deletes[by // 64]) >> np.uint64(by % 64) & np.uint64(1):
+        return False
+    signed = np.uint64(0)
+    for w in range(len(window)):
+        signed |= window[w] & (adds[w] | deletes[w])
+    return signed == 0
 
 
 @dataclass
@@ -371,12 +404,11 @@ class Search:
         adds, deletes = (as_words([part], frame.words)[0] for part in (predicate.adds, predicate.deletes))
         admissible, explained = np.empty(len(frame.askings), dtype=bool), np.empty(self.refusals, dtype=bool)
         gain = np.empty((frame.bits, 2), dtype=np.int64)
+        scratch = [np.empty((len(frame.askings), frame.words), dtype=np.uint64) for _ in range(2)]
         judge(adds, deletes, false_start, frame.bits, *frame.arrays, admissible, explained)
         now = int((explained & left).sum())
         while frame.bits:
-            weigh_signs(
-                adds, deletes, false_start, frame.bits, *frame.arrays, admissible, explained, left, asking, gain
-            )
+            weigh_signs(adds, deletes, false_start, frame.bits, *frame.arrays, left, asking, *scratch, gain)
             best = int(gain.argmax())
             if gain.flat[best] <= now:
                 break

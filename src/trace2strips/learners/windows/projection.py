@@ -11,9 +11,11 @@ pattern (0, 0) and one argument. So the objects of a tuple always differ.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
+from math import perm
 
 from trace2strips.traces.names import Schema
 
@@ -23,6 +25,12 @@ Query = tuple[int, tuple[int, ...]]  # a schema's number, and the positions look
 
 def arity_of(schema: Schema) -> int:
     return max(schema[1], default=-1) + 1
+
+
+def count_tokens(schemas: Iterable[Schema], arity: int) -> int:
+    """The most bits that a window has where tuples have up to so many objects."""
+    arguments = [arity_of(schema) for schema in schemas]
+    return max(sum(perm(n, r) for n in arguments) for r in range(arity + 1))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ def with_relations(lifted: LiftedWorld, worked: Mapping[str, int], told: Collect
     taken = {predicate.name for predicate in lifted.predicates}
     for i, one in enumerate(filled):
         for places, tuples in needed_relations(one, filled, objects_of, starts).items():
+            if set(places) & lifted.fixed(one.action).keys():
+                continue  # a constant is said by its name
             types = tuple(one.action.types[place] for place in places)
             name = "-".join(("may", one.action.name, *(str(place + 1) for place in places)))
             while name in taken:

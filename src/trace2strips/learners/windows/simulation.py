@@ -37,7 +37,7 @@ def follow(  # type: ignore[no-untyped-def]
         for i in range(offsets[t], offsets[t + 1]):
             token = tokens[i]
             if kinds[token] == INIT_FALSE:
-                start = TOLD
+                start = np.int64(TOLD)
             elif kinds[token] == INIT_STATE:
                 start = np.int64(token)
             out[i] = 0
@@ -104,8 +104,8 @@ def simulate(
     out = np.empty(len(dataset.tokens), dtype=np.uint64)
     refused = np.empty(len(dataset.tokens), dtype=bool)
     follow(
-        *pre.arrays, *add.arrays, *delete.arrays, always, np.sort(np.array(true_at, dtype=np.int64)), vocabulary.kinds, dataset.tokens, dataset.inapplicable,
-        dataset.offsets, out, refused,
+        *pre.arrays, *add.arrays, *delete.arrays, always, np.sort(np.array(true_at, dtype=np.int64)),
+        vocabulary.kinds, dataset.tokens, dataset.inapplicable, dataset.offsets, out, refused,
     )  # fmt: skip
     return out, refused
 

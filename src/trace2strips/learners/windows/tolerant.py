@@ -263,8 +263,8 @@ class Prices:
     def at(noise: float) -> Prices:
         return Prices(log((1 - noise) / noise))
 
-    def of(self, choices: float) -> float:
-        return log(max(2.0, choices)) / self.label
+    def of(self, choices: int) -> float:
+        return log(max(2, choices)) / self.label
 
 
 class TolerantSearch:
