@@ -418,12 +418,19 @@ def test_check_says_whether_a_strips_model_exists(run: Run, tmp_path: Path) -> N
     assert (yes.returncode, yes.stdout.splitlines()[-1]) == (0, "explainable: some STRIPS model fits every label")
     no = run("check", "no.txt", "--strips")
     assert no.returncode == 3
-    assert no.stdout.splitlines()[2:6] == [
+    assert no.stdout.splitlines()[1:5] == [
         "no STRIPS model explains this log. The shortest proof:",
         "  press was refused at no.txt:1, attempt 2",
         "  not because of press: it worked at no.txt:2, attempt 2, with nothing since",
         "  not because of the start: it worked at no.txt:1, attempt 1, with no more than press since",
     ]
+    (tmp_path / "own.txt").write_text("press read\npress press !read\n")
+    own = run("check", "own.txt", "--strips")
+    assert own.returncode == 3
+    assert "unless each trace starts in its own way: then some model does (--start own)" in own.stdout
+    assert json.loads(run("check", "own.txt", "--strips", "--json").stdout)["explainable_if_starts_differ"]
+    assert run("check", "own.txt", "--strips", "--start", "own").returncode == 0
+    assert "unless" not in run("check", "own.txt", "--strips", "--start", "same").stdout
     told = json.loads(run("check", "no.txt", "--strips", "--json").stdout)
     assert (told["explainable"], told["refused"], told["action"]) == (False, [0, 1], "press")
 
