@@ -47,6 +47,10 @@ Who learns
 >>> by_labels_alone = t2s.learn(log, "completion")
 >>> with_settings = t2s.learn(log, t2s.StripsCompletion(steps=200), seed=1)
 
+>>> certain = t2s.learn(log, "windows")
+>>> print(certain.ask("open", "close"))     # also .next, .why and .suggest
+close: works, for certain
+
 `Windows` finds a lifted model (schemas with arguments, for objects never seen) from few traces without wrong labels;
 `Completion` needs no network, `Strips` is the STRIPS Transformer by gradients alone, `StripsCompletion` both, one after
 the other; `StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and traces with final values.

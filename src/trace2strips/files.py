@@ -50,11 +50,14 @@ def check_readable(path: Path) -> None:
         path.open("rb").close()
 
 
-def read_text(path: Path) -> str:
-    """A whole small text file, gzip or not."""
+def read_text(path: Path, most: int = -1) -> str:
+    """A whole small text file, gzip or not; of at most so many bytes, if that is said."""
     check_readable(path)
     with reading(path), path.open("rb") as file:
-        return unpacked(file).read().decode("utf-8-sig")
+        raw = unpacked(file).read(most + 1 if most >= 0 else -1)
+        if 0 <= most < len(raw):
+            raise FileError(f"more than {most:,} bytes when unpacked", file=path, hint="is it the right file?")
+        return raw.decode("utf-8-sig")
 
 
 def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:

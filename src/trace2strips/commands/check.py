@@ -37,6 +37,7 @@ def check(
     separator: Annotated[
         str | None, typer.Option(help="What stands between a name and its arguments; '': nothing does.")
     ] = None,
+    start: Annotated[str | None, typer.Option(help="With --strips: who starts alike: same, objects or own.")] = None,
     arg: ArgOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -58,7 +59,7 @@ def check(
         dataset = read_traces(file, vocabulary, any_state=True, progress=advance, arguments=arg or ())
     separator = dataset.separator if separator is None else separator
     if strips:
-        raise typer.Exit(tell_whether_strips(dataset, file, separator, as_json))
+        raise typer.Exit(tell_whether_strips(dataset, file, separator, start, as_json))
     statistics = describe(dataset)
     contradictions = find_contradictions(dataset)
     if model is not None:
@@ -102,29 +103,20 @@ def check(
 HELPS = "what usually helps: name an object as an argument, split an action in two, mend a label, tell the start"
 
 
-def tell_whether_strips(dataset: Dataset, file: Path, separator: str | None, as_json: bool) -> int:
+def tell_whether_strips(dataset: Dataset, file: Path, separator: str | None, start: str | None, as_json: bool) -> int:
     """Exit code 0 if some STRIPS model explains every label, 3 and the shortest proof if none does."""
     from trace2strips.learners.windows.learner import Windows
     from trace2strips.learners.windows.proofs import prove_inexplicable
+    from trace2strips.learners.windows.starts import StartLevel
     from trace2strips.traces.names import understand
 
-    learner = Windows(separator)
+    learner = Windows(separator, start=start)
     with_file(file, lambda: learner.check(dataset))
     naming = understand(dataset.vocabulary.actions, separator)
     summary = learner.summarise(dataset, naming)
-    arity = summary.projection.arity
+    if summary.inexplicable and start is None:  # it is so whatever is assumed of starts: prove just that
+        summary = learner.summarise_at(dataset, naming, StartLevel.OWN)
     proof = prove_inexplicable(summary, naming, dataset)
-    told = dataset.vocabulary.has_init_false
-    # a proof from told starts says nothing of models in which the told atoms are not all of the start
-    if proof is not None and told and not learner.summarise(dataset, naming, own=True).inexplicable:
-        if as_json:
-            print(
-                json.dumps({"explainable": True, "arity": arity, "names": str(naming), "told_is_all": False}, indent=1)
-            )
-        else:
-            print(f"names: {printable(str(naming))}; atoms about at most {arity} objects")
-            print("explainable, but only if the told initial atoms do not say all of the start")
-        return 0
 
     def split(place: int) -> tuple[int, int]:
         return place >> 32, place & (2**32 - 1)
@@ -134,17 +126,25 @@ def tell_whether_strips(dataset: Dataset, file: Path, separator: str | None, as_
         return f"{place_of(dataset, file, trace)}, attempt {position + 1}"
 
     if as_json:
-        found: dict[str, Any] = {"explainable": proof is None, "arity": arity, "names": str(naming)}
+        found: dict[str, Any] = {"explainable": proof is None, "arity": summary.projection.arity,
+                                 "names": str(naming), "start": summary.start,
+                                 "assumptions": summary.assumptions}  # fmt: skip
         if proof is not None and proof.refused is not None:
             found |= {"refusals": len(summary.inexplicable), "action": proof.action, "refused": split(proof.refused)}
             found["ruled_out"] = [asdict(out) | {"worked": split(out.worked)} for out in proof.ruled_out]
         print(json.dumps(found, indent=1))
         return 0 if proof is None else 3
-    print(f"names: {printable(str(naming))}; atoms about at most {arity} objects")
+    print(f"names: {printable(str(naming))}")
+    print(f"if {'; '.join(summary.assumptions)}:")
     if proof is None or proof.refused is None:
-        print("explainable: some STRIPS model fits every label")
+        weaker = {
+            StartLevel.OBJECTS: "explainable, but only if the told initial atoms do not say all of the start",
+            StartLevel.OWN: "explainable, but only if traces that tell the same of their start do not start alike",
+        }
+        found_out = "explainable: some STRIPS model fits every label"
+        print(weaker.get(summary.start, found_out) if start is None else found_out)
         return 0
-    print("no STRIPS model explains this log. The shortest proof" + (", where told atoms are all:" if told else ":"))
+    print("no STRIPS model explains this log. The shortest proof:")
     print(f"  {printable(proof.action)} was refused {at(proof.refused)}")
     for out in proof.ruled_out:
         between = f"no more than {', '.join(out.between)}" if out.between else "nothing"

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trace2strips.commands.terminal import ArgOption, ForceOption, QuietOption, place_of, show_figures, training_bar
-from trace2strips.errors import printable, with_file
+from trace2strips.errors import UserError, printable, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
 
 if TYPE_CHECKING:
-    from trace2strips.learners.learner import Figures
+    from trace2strips.learners.learner import Figures, Learned
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
 
 
 def learn(
     traces: Annotated[Path, typer.Argument(metavar="TRACES", help="Trace file or dataset to learn from.")],
-    out: Annotated[Path, typer.Option(help="Folder for the run; an unfinished one there goes on.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the run; an unfinished one there goes on.")] = None,
+    update: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A finished run of windows: learn from its log and this one.")
+    ] = None,
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset to test on.")] = None,
     learner: Annotated[str, typer.Option(help=f"{', '.join(LEARNERS)}.")] = DEFAULT,
     heads: Annotated[
@@ -41,6 +44,10 @@ def learn(
         str | None, typer.Option(help="Of windows: what stands between a name and its arguments; '': nothing does.")
     ] = None,
     arity: Annotated[int | None, typer.Option(help="Of windows: atoms are about at most so many objects.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="Of windows: who starts alike: same, objects or own; default: all tried."),
+    ] = None,
     arg: ArgOption = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
@@ -48,17 +55,35 @@ def learn(
 ) -> None:
     """Learn a STRIPS world model from traces.
 
-    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl and problems.
+    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl, problems and
+    summary.json.gz, all it keeps of the log. With --update RUN that is enough to go on: the result is that
+    of learning from both logs at once. It is written to RUN, or to --out.
     """
     from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import learn as learn_model
+    from trace2strips.learners.learning import load
     from trace2strips.learners.registry import make_learner
     from trace2strips.learners.runs import RunLog, content_hash, open_run
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate,
-            "network_only": network_only or None, "separator": separator, "arity": arity}  # fmt: skip
-    chosen = make_learner(learner, {name: value for name, value in told.items() if value is not None})
+            "network_only": network_only or None, "separator": separator, "arity": arity, "start": start}  # fmt: skip
+    given = {name: value for name, value in told.items() if value is not None}
+    if update is not None:
+        if given or learner not in (DEFAULT, "windows"):
+            raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
+        before = load(update)
+        dataset = read_traces(traces, arguments=arg or ())
+        learned = with_file(traces, lambda: before.update(dataset))
+        if test is not None:
+            tests = read_traces(test, arguments=arg or ())
+            learned = with_file(test, lambda: learned.tested_on(tests))
+        open_run(out or update, learned.settings, force or out is None)
+        finish(learned, dataset, traces, out or update, quiet)
+        return
+    if out is None:
+        raise UserError("where shall the run go?", hint="--out FOLDER")
+    chosen = make_learner(learner, given)
     Job(seed)  # a seed out of range is refused before anything is written
     dataset = read_traces(traces, arguments=arg or ())
     testing = None if test is None else read_traces(test, arguments=arg or ())
@@ -80,11 +105,18 @@ def learn(
             )
     finally:
         log.close()
+    finish(learned, dataset, traces, out, quiet)
+
+
+def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: bool) -> None:
+    """Write what was learned and tell of it."""
     learned.write(out)
     warn(learned.figures, dataset, traces)
     if not quiet:
         if learned.lifted is not None:
             print(f"names: {printable(learned.lifted.understood())}; lifted: {out / 'domain.pddl'}")
+        if learned.figures.earlier_traces is not None:
+            print(f"{learned.figures.earlier_traces:,} traces were known before; accuracy is that on the new ones")
         show_figures(out, learned.figures)
 
 

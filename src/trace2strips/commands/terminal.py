@@ -45,6 +45,11 @@ StatesOption = Annotated[int, typer.Option(help="Give up after so many generated
 SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
 MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
 
+WindowsRunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run of learner windows.")]
+TraceArgument = Annotated[
+    str, typer.Argument(metavar="TRACE", help="A file with one trace, FILE:LINE, or 'pick-up(a); stack(a, b)!'.")
+]
+
 
 def plain_console() -> Console:
     """Names are any text: none may be taken for rich's markup, an emoji or a number."""
@@ -106,6 +111,10 @@ def place_of(dataset: Dataset, file: Path, trace: int) -> str:
     return f"at {printable(str(file))}:{dataset.lines[trace]}" if dataset.lines else f"in trace {trace + 1}"
 
 
+def show_assumptions(assumptions: Iterable[str]) -> None:
+    print(f"certain if {'; '.join(assumptions)}")
+
+
 def show_figures(run: Path, figures: Figures) -> None:
     """How well training and test traces are predicted, and what was learned."""
     traces, tests = figures.traces, figures.test_traces
@@ -118,6 +127,12 @@ def show_figures(run: Path, figures: Figures) -> None:
     ):
         if accuracy is not None:
             print(f"{split} {accuracy:.5f} ({errors} of {count:,} wrong)")
+    if figures.certain_share is not None and figures.open_share is not None:
+        against = f", {figures.inexplicable:,} that no model explains" if figures.inexplicable else ""
+        whose = "test positions" if tests else "positions of one half of the traces by the other"
+        print(f"certain: {figures.certain_share:.1%} of {whose}, open: {figures.open_share:.1%}{against}")
+    if figures.assumptions:
+        show_assumptions(figures.assumptions)
     if figures.atoms is None:
         print(f"a network alone, no model, {figures.train_seconds:.1f} s: {run}")
         return

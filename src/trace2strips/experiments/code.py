@@ -23,9 +23,11 @@ SOURCE = Path(trace2strips.__file__).parent.parent
 PERFORMING = f"{PACKAGE}.experiments.performing"
 SAMPLING = (f"{PACKAGE}.worlds", f"{PACKAGE}.worlds.sampling")
 PLANNER = PLANNERS["mimir"].module
-NEUTRAL = {  # what writes figures down does not make them, nor does a list of learners
+NEUTRAL = {  # what writes figures down does not make them, nor does a list of learners, nor who answers questions later
     *(f"{PACKAGE}.experiments.{name}" for name in ("code", "provenance", "records", "rows")),
     f"{PACKAGE}.learners.registry",
+    *(f"{PACKAGE}.learners.windows.{name}" for name in ("questions", "saving")),
+    f"{PACKAGE}.traces.one_trace",
 }
 
 

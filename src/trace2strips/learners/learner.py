@@ -7,8 +7,9 @@ A learner is a frozen dataclass whose fields are its settings. `check` says befo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -27,9 +28,12 @@ from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
-from trace2strips.traces.reading import Traces, as_dataset
+from trace2strips.traces.one_trace import read_trace
+from trace2strips.traces.reading import Traces, as_dataset, as_trace
+from trace2strips.traces.trace import Trace
 
 Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion", "probing") and where it stands
+OneTrace = Trace | str | Sequence[tuple[str, bool]]
 LONGEST_PRINTED = 40  # lines of a model that `str` shows
 
 
@@ -92,6 +96,29 @@ class Learner(ABC):
         """The lifted world that a run folder keeps, for learners that make one."""
         return None
 
+    def summary_to_text(self, summary: Any) -> str:
+        """What is kept of the log, for learners that keep something; a run folder holds it."""
+        raise NotImplementedError
+
+    def summary_from_text(self, text: str) -> Any:
+        """The inverse; a ValueError where the text is no summary."""
+        raise NotImplementedError
+
+    def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
+        """What would have been learned from these traces behind those that were learned from."""
+        raise UserError(
+            f"learner {self.name!r} keeps nothing of its log to go on with",
+            hint="learn from all logs at once, or with --learner windows",
+        )
+
+    def certainty(self, summary: Any, dataset: Dataset) -> dict[str, Any]:
+        """The figures of how much is certain in these traces, for learners that know."""
+        return {}
+
+    def questions(self, learned: Learned) -> Questions:
+        """Who answers with certainty, where the learner keeps what its log says."""
+        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         """The world to plan in where these atoms are named, one or several in each text; a lifted one may be about
         other objects than training."""
@@ -132,6 +159,19 @@ class Lifted(Protocol):
         """The lifted domain."""
 
     def to_json(self) -> dict[str, Any]: ...
+
+
+@runtime_checkable  # the type checker of the tests asks
+class Questions(Protocol):
+    """What can be asked of a learned world: `learners.windows.questions` answers."""
+
+    def ask(self, trace: Trace, action: str) -> Any: ...
+
+    def next(self, trace: Trace) -> tuple[Any, ...]: ...
+
+    def why(self, trace: Trace, action: str | None = None) -> tuple[Any, ...]: ...
+
+    def suggest(self, trace: Trace | None = None, count: int = 5) -> tuple[Any, ...]: ...
 
 
 @runtime_checkable  # the type checker of the tests asks
@@ -185,6 +225,13 @@ class Figures:
     probed_traces: int | None = None
     least_sure_precondition: float | None = None
     least_sure_effect: float | None = None
+    start: str | None = None  # of windows: the level of starts and the arity at which the log is explained,
+    arity: int | None = None
+    assumptions: tuple[str, ...] = ()  # and all that what is certain assumes, a sentence each
+    earlier_traces: int | None = None  # that a run was updated from; `traces` and `train_…` are of the later ones
+    certain_share: float | None = None  # of windows: of the positions of test traces, what is certain and what is open;
+    open_share: float | None = None  # without any, of one half of the traces that are kept, by the other half
+    inexplicable: int | None = None  # labels that no model which fits the log explains, of test or of training traces
     test_traces: int | None = None
     test_accuracy: float | None = None
     test_errors: int | None = None
@@ -196,6 +243,8 @@ class Figures:
         found = {item.name: getattr(self, item.name) for item in fields(self)}
         if self.first_contradiction is not None:
             found["first_contradiction"] = vars(self.first_contradiction)
+        if not self.assumptions:
+            del found["assumptions"]
         return {name: value for name, value in found.items() if value is not None}
 
     def with_model(self, world: WorldModel) -> Figures:
@@ -217,7 +266,8 @@ class Figures:
         for name in ("train_accuracy", "train_errors", "train_seconds", "traces"):
             if isinstance(found[name], bool) or not isinstance(found[name], int | float):
                 raise ValueError(f"{name} is no number")
-        found["warnings"] = tuple(found.get("warnings", ()))
+        for name in ("warnings", "assumptions"):
+            found[name] = tuple(found.get(name, ()))
         if (files := found.get("hidden_files")) is not None:
             found["hidden_files"] = tuple(files)
         if (first := found.get("first_contradiction")) is not None:
@@ -259,6 +309,7 @@ class Learned:
     figures: Figures
     weights: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
     lifted: Lifted | None = field(default=None, repr=False)
+    summary: Any = field(default=None, repr=False)  # of windows: what is kept of the log (`windows.summary.Summary`)
 
     @staticmethod
     def of(
@@ -301,13 +352,50 @@ class Learned:
         """Write the results into a run folder that is open already."""
         lifted = None if self.lifted is None else self.lifted.to_json()
         files = self.learner.pddl_files(self)
+        summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
-        write_run(RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files), folder)
+        record = RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary)
+        write_run(record, folder)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The learner, its settings and the seed as a run folder says them."""
         return self.learner.run_settings(self.seed, self.data)
+
+    def update(self, traces: Traces, watch: Watcher | None = None) -> Learned:
+        """With these traces behind those that were learned from: the same model as from all at once."""
+        dataset = as_dataset(traces)
+        self.learner.check(dataset)
+        return self.learner.update(self, dataset, Job(self.seed, None, watch))
+
+    def ask(self, trace: OneTrace, action: str) -> Any:
+        """Does the action work after this trace? A `Reply`: works or refused for certain, or open, with the model's
+        guess. A trace is a `Trace`, a list of (action, ok), or text such as "pick-up(a); stack(a, b)!"."""
+        return self.questions.ask(self.one_trace(trace, action), action)
+
+    def next(self, trace: OneTrace = ()) -> tuple[Any, ...]:
+        """A `Reply` for each action over the objects of the trace."""
+        return self.questions.next(self.one_trace(trace))
+
+    def why(self, trace: OneTrace, action: str | None = None) -> tuple[Any, ...]:
+        """The proof, an `Explanation`, for the action after the trace, or for each attempt of the trace."""
+        return self.questions.why(self.one_trace(trace, action), action)
+
+    def suggest(self, trace: OneTrace | None = None, count: int = 5) -> tuple[Any, ...]:
+        """What to try next, a `Suggestion` each: the open attempts whose answers decide most."""
+        return self.questions.suggest(None if trace is None else self.one_trace(trace), count)
+
+    @cached_property
+    def questions(self) -> Questions:
+        return self.learner.questions(self)
+
+    def one_trace(self, trace: OneTrace, action: str | None = None) -> Trace:
+        """A trace as it may be given, with names that are known; and so is the action."""
+        found = read_trace(trace) if isinstance(trace, str) else as_trace(1, trace)
+        _ = self.questions  # who cannot answer says so first
+        more = () if action is None else (Trace((action,), (False,), found.init, found.state),)
+        self.learner.check_names(self.vocabulary, Dataset.of([found, *more]).vocabulary)
+        return found
 
     def start(self, name: str | None = None) -> State:
         """What the model says of an initial state: by name, or where traces that tell nothing begin."""
@@ -348,6 +436,7 @@ class Learned:
         if self.figures.model_train_errors is not None:  # the network predicts, a model was read out of it
             errors = int(WorldPredictor(self.need_world()).wrong_traces(dataset).sum())
             found |= {"model_test_errors": errors, "model_test_accuracy": 1 - errors / len(dataset)}
+        found |= self.learner.certainty(self.summary, dataset)
         return replace(self, figures=replace(self.figures, test_traces=len(dataset), **found))
 
     def over_tokens(self, dataset: Dataset) -> StripsModel:

@@ -45,8 +45,9 @@ def load(folder: str | Path) -> Learned:
         learner = make_learner(run.settings["learner"], run.settings["settings"])
         seed, data, figures = int(run.settings["seed"]), str(run.settings["data"]), Figures.of(run.metrics)
         lifted = learner.read_lifted(run.lifted)
+        summary = None if run.summary is None else learner.summary_from_text(run.summary)
     except FileError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, UserError):
+    except (ValueError, KeyError, TypeError, AttributeError, UserError, NotImplementedError):
         raise broken(folder) from None
-    return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted)
+    return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted, summary)

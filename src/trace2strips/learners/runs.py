@@ -4,6 +4,7 @@ settings.json         the learner, its settings and what they mean, the seed, a 
 metrics.json          the figures; written last, so that a folder with it is complete
 model.pddl, model.json, weights.safetensors
 domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
+summary.json.gz       of windows: what is kept of the log
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
 """
@@ -31,6 +32,8 @@ from trace2strips.model.world import WorldModel, vocabulary_from_json, world_fro
 from trace2strips.pddl import format_model
 from trace2strips.traces import Dataset
 
+SUMMARY = "summary.json.gz"
+MOST_BYTES = 2**28  # of a summary, unpacked: more is no summary but a trap
 BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
 PREVIOUS = "previous"  # the results of the run before, while it is done anew
 RESULT_FILES = (
@@ -40,6 +43,7 @@ RESULT_FILES = (
     "domain.pddl",
     "problem.pddl",
     "problem-*.pddl",
+    "summary.json.gz",
     "weights.safetensors",
     "log.jsonl",
 )
@@ -56,6 +60,7 @@ class RunRecord:
     weights: Mapping[str, np.ndarray] | None
     lifted: Mapping[str, Any] | None = None  # a lifted world, for any objects
     files: Mapping[str, str] = field(default_factory=dict)  # the same as PDDL: a domain and problems
+    summary: str | None = None  # what is kept of the log
 
 
 def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
@@ -127,6 +132,9 @@ def write_run(run: RunRecord, folder: Path) -> None:
     for name, text in run.files.items():
         with writing_text(folder / name, force=True) as stream:
             stream.write(text)
+    if run.summary is not None:
+        with writing_text(folder / SUMMARY, force=True) as stream:
+            stream.write(run.summary)
     if run.weights is not None:
         with writing(folder / "weights.safetensors", force=True) as raw:
             raw.write(pack_arrays(dict(run.weights), {"learner": str(run.settings["learner"])}))
@@ -159,6 +167,7 @@ def read_run(folder: Path) -> RunRecord:
             world_from_json(model) if model.get("actions") else None,
             read_weights(folder / "weights.safetensors"),
             model.get("lifted"),
+            summary=read_text(folder / SUMMARY, MOST_BYTES) if (folder / SUMMARY).exists() else None,
         )
     except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):
         raise broken(folder) from None

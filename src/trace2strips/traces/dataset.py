@@ -38,6 +38,7 @@ class Dataset:
     untold: Bool[np.ndarray, " traces"] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     """The traces that tell nothing of their initial state: only here they begin in `start`, not for those who read
     them one by one or in a file. Empty where nobody has looked yet."""
+    file: str | None = None  # where the traces were read, as it was named; not kept in a dataset file
 
     def __post_init__(self) -> None:
         begins = self.offsets[:-1]
@@ -127,6 +128,7 @@ class Dataset:
             self.states,
             self.lines,
             self.untold,
+            self.file,
         )
 
     def names(self, index: int) -> list[str]:

@@ -73,7 +73,7 @@ def read_traces(
         hint = "in other files write name(argument, …), or a list in JSON Lines"
         raise TraceError("only a CSV event log has columns of arguments", file=path, hint=hint)
     if form is None:
-        return Dataset.load(path)
+        return replace(Dataset.load(path), file=str(path))
     stated = Stated(tuple(arguments))
     numbered = list(form.read(path, progress, stated))
     if not numbered:
@@ -84,7 +84,7 @@ def read_traces(
     try:
         if vocabulary is not None and any_state:
             vocabulary = replace(vocabulary, init_states=vocabulary_of(traces).init_states)
-        found = Dataset.of(traces, vocabulary, lines)
+        found = replace(Dataset.of(traces, vocabulary, lines), file=str(path))
         return found if stated.separator is None else replace(found, settings={SEPARATOR: stated.separator})
     except TraceError as error:
         error.file = str(path)

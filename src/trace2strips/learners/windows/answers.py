@@ -21,6 +21,7 @@ from trace2strips.learners.windows.collection import (
     hear_of,
 )
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import StartNames, Summary, as_words
 from trace2strips.learners.windows.tables import EMPTY, find_key
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
@@ -37,7 +38,7 @@ class Answer(IntEnum):
 
 @compiled(vector=True)
 def answer_traces(  # type: ignore[no-untyped-def]
-    first, last, discover, tokens, refused, offsets, kinds,
+    first, last, discover, by_objects, tokens, refused, offsets, kinds,
     slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, parts, sizes, told_tuple, told_bit,
     stamp, head, start_stamp, start_of, told_stamp, told, nodes, row, mask, seen_key, seen_mask,
     start_rows, start_table, start_map, counts,
@@ -71,7 +72,7 @@ def answer_traces(  # type: ignore[no-untyped-def]
                 if start_stamp[about] != generation:
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         return t
-                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes)
+                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes, by_objects)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                 if discover:
@@ -192,11 +193,11 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
         at = 0
         while at < len(dataset):
             at = answer_traces(
-                at, len(dataset), discover, dataset.tokens, dataset.inapplicable, dataset.offsets,
-                dataset.vocabulary.kinds, e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema,
-                e.frames, e.parts, e.sizes, e.told_tuple, e.told_bit, *arrays, scratch.start_rows, scratch.start_table,
-                start_map, scratch.counts, keys, bounds, as_words(flat, words), refusal_bounds, reason_bounds,
-                reason_key, reasons, out,
+                at, len(dataset), discover, summary.start == StartLevel.OBJECTS, dataset.tokens, dataset.inapplicable,
+                dataset.offsets, dataset.vocabulary.kinds, e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame,
+                e.slot_bit, e.schema, e.frames, e.parts, e.sizes, e.told_tuple, e.told_bit, *arrays,
+                scratch.start_rows, scratch.start_table, start_map, scratch.counts, keys, bounds,
+                as_words(flat, words), refusal_bounds, reason_bounds, reason_key, reasons, out,
             )  # fmt: skip
             if at < len(dataset):
                 scratch.counts[5] = 5  # STARTS

@@ -25,6 +25,7 @@ from trace2strips.compilation import compiled
 from trace2strips.errors import TraceError
 from trace2strips.learners.windows.encoding import Encoding
 from trace2strips.learners.windows.implied import find_implied
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.tables import EMPTY, is_ruled_out, keep_smallest, mix, refill
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
 from trace2strips.traces import Dataset
@@ -64,8 +65,9 @@ def find_start(row, start_rows, start_table, counts):  # type: ignore[no-untyped
 
 
 @compiled(vector=True)
-def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes):  # type: ignore[no-untyped-def]
-    """What a START is told apart by: the named state and the tuple, or the atoms told of the tuple and of its parts."""
+def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes, by_objects=False):  # type: ignore[no-untyped-def]
+    """What a START is told apart by: the named state and the tuple, or the atoms told of the tuple and of its parts;
+    with `by_objects` the tuple comes last, one more than its number."""
     words = told.shape[1]
     for w in range(len(row)):
         row[w] = 0
@@ -74,6 +76,8 @@ def fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes
         row[1] = np.uint64(about)
         return
     row[0] = np.uint64(sizes[about])
+    if by_objects:
+        row[len(row) - 1] = np.uint64(about + 1)
     if told_stamp[about] == generation:
         for w in range(words):
             row[1 + w] = told[about, w]
@@ -164,13 +168,14 @@ def remember(one, two, table, counts, which):  # type: ignore[no-untyped-def]
 
 @compiled(vector=True)
 def collect(  # type: ignore[no-untyped-def]
-    first, last, own, second, tokens, refused, offsets, kinds, first_trace,
+    first, last, own, by_objects, second, tokens, refused, offsets, kinds, first_trace,
     slot_start, slot_query, slot_tuple, slot_frame, slot_bit, schema, frames, parts, sizes, told_tuple,
     told_bit, start_name, stamp, head, start_stamp, start_of, hashes, told_stamp, told, nodes, row, mask, memory, known,
     keys, heads, windows, following, places, start_rows, start_table,
     refusal_schema, refusal_place, refusal_start, reason_key, reason_window, counts,
 ):  # fmt: skip
-    """counts: windows, keys, refusals, reasons, starts. `own`: the START of a tuple is that of this very start.
+    """counts: windows, keys, refusals, reasons, starts. From `own` on, if not −1, numbers of states are those of traces
+    that start in their own way; `by_objects`: told STARTs are told apart by their objects too.
 
     The first pass enters the windows of successes and numbers all STARTs; the `second` one notes the reasons of
     refusals that no success rules out. `start_name`: the number of what a START means in a frame.
@@ -196,8 +201,8 @@ def collect(  # type: ignore[no-untyped-def]
             if kind == INIT_STATE:
                 state = np.int64(token)
                 continue
-            if own >= 0 and state < 0:  # a named start keeps its name
-                state = own + t
+            if own >= 0:
+                state = own + np.int64(first_trace + t)
             worked = not refused[i]
             begin, end = slot_start[token], slot_start[token + 1]
             place = place_of_trace | position
@@ -210,7 +215,7 @@ def collect(  # type: ignore[no-untyped-def]
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         counts[5] = STARTS
                         return t
-                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes)
+                    fill_start_row(row, state, about, generation, told_stamp, told, parts, sizes, by_objects)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                     hashes[about, 0] = 0
@@ -351,7 +356,7 @@ class Collected:
     @staticmethod
     def empty(encoding: Encoding, size: int = 1024) -> Collected:
         words = encoding.words
-        row = max(3, 1 + (1 + encoding.parts.shape[1]) * encoding.feature_words)
+        row = 2 + (1 + encoding.parts.shape[1]) * encoding.feature_words
         return Collected(
             encoding,
             np.full(4 * size, EMPTY), np.empty(4 * size, dtype=np.int64),
@@ -435,7 +440,9 @@ class Collected:
             row = self.start_rows[number]
             for frame, order in enumerate(orders):
                 if len(order) == int(row[0]):
-                    meaning = (len(order), *told_of(self.encoding, row, order))
+                    about = self.encoding.tuples[int(row[-1]) - 1] if row[-1] else ()
+                    objects = tuple(about[i] for i in order) if about else ()
+                    meaning = (len(order), objects, *told_of(self.encoding, row, order))
                     names[number, frame] = known.setdefault(meaning, int(names[number, frame]))
         if len(known) == 0:
             return self, names
@@ -498,6 +505,10 @@ class Collected:
         self.reason_window[:left_reasons] = self.reason_window[:reasons][stays]
         self.counts[2:4] = left, left_reasons
 
+    def is_explainable(self) -> bool:
+        """Theorem 1: whether each refusal has a live reason."""
+        return bool((np.diff(self.refusal_start[: int(self.counts[2]) + 1]) > 0).all())
+
     def successes(self) -> Iterator[tuple[int, UInt64[np.ndarray, " words"], int]]:
         """The smallest windows: key, window, place."""
         for place in np.flatnonzero(self.keys != EMPTY).tolist():
@@ -538,13 +549,17 @@ def number_starts(rows, start_rows, start_table, counts, numbers):  # type: igno
 
 
 def collect_windows(
-    dataset: Dataset, encoding: Encoding, own: bool = False, first_trace: int = 0, threads: int | None = None
+    dataset: Dataset,
+    encoding: Encoding,
+    start: StartLevel = StartLevel.SAME,
+    first_trace: int = 0,
+    threads: int | None = None,
 ) -> Collected:
-    """All traces. `own`: the START of a tuple is shared by traces that begin in the very same way alone."""
+    """All traces; `start` says which of them are taken to start alike."""
     threads = threads or (numba.config.NUMBA_NUM_THREADS if len(dataset.tokens) >= SMALL else 1)
     middle = np.searchsorted(dataset.offsets, np.linspace(0, len(dataset.tokens), threads + 1)[1:-1])
     bounds = [0, *middle.tolist(), len(dataset)]
-    passing = Passing(dataset, encoding, own, first_trace)
+    passing = Passing(dataset, encoding, start, first_trace)
     with ThreadPoolExecutor(threads) as pool:
         found, *others = pool.map(passing.first, bounds[:-1], bounds[1:])
         for other in others:
@@ -561,7 +576,7 @@ class Passing:
 
     dataset: Dataset
     encoding: Encoding
-    own: bool
+    start: StartLevel
     first_trace: int
 
     def first(self, begin: int, end: int) -> Collected:
@@ -574,7 +589,7 @@ class Passing:
 
     def run(self, begin: int, end: int, found: Collected, names: Int64[np.ndarray, "starts orders"] | None) -> None:
         e, d, tuples = self.encoding, self.dataset, len(self.encoding.tuples)
-        own = np.int64(len(d.vocabulary) if self.own else -1)
+        own = np.int64(len(d.vocabulary) if self.start == StartLevel.OWN else -1)
         scratch = (
             np.zeros(tuples, dtype=np.int64), np.empty(tuples, dtype=np.int32), np.zeros(tuples, dtype=np.int64),
             np.empty(tuples, dtype=np.int64), np.zeros((tuples, 2), dtype=np.uint64), np.zeros(tuples, dtype=np.int64),
@@ -586,8 +601,8 @@ class Passing:
         start_name = np.zeros((0, 0), dtype=np.int64) if names is None else names
         while begin < end:
             begin = collect(
-                begin, end, own, names is not None, d.tokens, d.inapplicable, d.offsets, d.vocabulary.kinds,
-                np.int64(self.first_trace),
+                begin, end, own, self.start == StartLevel.OBJECTS, names is not None, d.tokens, d.inapplicable,
+                d.offsets, d.vocabulary.kinds, np.int64(self.first_trace),
                 e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.schema, e.frames, e.parts,
                 e.sizes, e.told_tuple, e.told_bit, start_name, *scratch,
                 found.keys, found.heads, found.windows, found.following, found.places, found.start_rows,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,38 +12,57 @@ import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.errors import TraceError, UserError, suggest
-from trace2strips.learners.learner import Job, Learned, Learner, Predictor, basic_figures, check_starts, one_sided
+from trace2strips.learners.learner import (
+    Job,
+    Learned,
+    Learner,
+    Predictor,
+    basic_figures,
+    check_starts,
+    one_sided,
+    refuse_unknown,
+)
 from trace2strips.learners.training import Report
-from trace2strips.learners.windows.collection import collect_windows
+from trace2strips.learners.windows.answers import Answer, answer_all
+from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.memory import merge, remember, summarise_log
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of, count_tokens
+from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.relations import with_relations
+from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import wrong_traces
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.model.strips import StripsProblem
-from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming, Schema, understand
 
 MOST_TOKENS = 8_192  # bits of a window, 1 kB: with more a log of any size is too much for a laptop
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
+HELD_OUT = 400  # traces: one half of them shows what the other makes certain
 
 
 @dataclass(frozen=True)
 class Windows(Learner):
     """`separator`: what stands between an action's name and its arguments; None: found out, '': there are none.
-    `arity`: atoms are about at most so many objects; None: two, and more where a refusal stays inexplicable."""
+    `arity`: atoms are about at most so many objects; None: two, and more where a refusal stays inexplicable.
+    `start`: what is assumed of starts (`StartLevel`); None: the strongest level at which the log is explainable."""
 
     name = "windows"
     separator: str | None = None
     arity: int | None = None
+    start: str | None = None
 
     def __post_init__(self) -> None:
+        if self.start is not None:
+            refuse_unknown(self.start, tuple(StartLevel), "level of starts")
         if self.arity is not None and not 0 <= self.arity <= MOST:
             raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
 
@@ -67,37 +87,143 @@ class Windows(Learner):
         naming = understand(dataset.vocabulary.actions, self.separator)
         job.tell("windows", Report())
         summary = self.summarise(dataset, naming)
+        searched = summary
+        if summary.start == StartLevel.OWN:
+            searched = self.summarise_at(dataset, naming, StartLevel.SAME)
         job.tell("predicates", Report())
-        found = lift(Search(summary).run(), summary.projection, summary.types, naming)
-        lifted = with_objects(without_needless(found, dataset), dataset)
+        return self.with_small_model(summary.without_own_starts(), searched, dataset, job, clock)
+
+    def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
+        clock = time.perf_counter()
+        before: Summary | None = learned.summary
+        again = "learn from all logs at once"
+        if before is None:
+            raise UserError("the run is of an earlier version and kept nothing of its log", hint=again)
+        if before.inexplicable or before.start == StartLevel.OWN:
+            why = "no model explains" if before.inexplicable else "only starts of their own explain"
+            raise UserError(f"{why} the log of the run, so the log itself is needed", hint=again)
+        vocabulary = united(learned.vocabulary, dataset.vocabulary)
+        naming = replace(understand(vocabulary.actions, self.separator), constants=before.naming.constants)
+        if naming.form != before.naming.form or (naming.separator != before.naming.separator and naming.form != "call"):
+            hint = f"--separator, or {again}"
+            raise TraceError(f"with these traces names are read in another way: {naming}", hint=hint)
+        job.tell("windows", Report())
+        summary = merge(
+            replace(before, naming=naming), summarise_log(dataset, naming, before.projection.arity, before.start)
+        )
+        if summary.inexplicable:
+            place = summary.where(summary.inexplicable[0].place)
+            raise TraceError(
+                f"with these traces no model explains the refusal at {place}, if {'; '.join(summary.assumptions[:2])}",
+                hint=f"{again}: weaker assumptions are tried then",
+            )
+        job.tell("predicates", Report())
+        found = self.with_small_model(summary, summary, dataset, job, clock)
+        data = hashlib.sha256(f"{learned.data} {found.data}".encode()).hexdigest()
+        figures = replace(found.figures, earlier_traces=before.traces)
+        world = lifted_of(found).world(vocabulary)
+        return replace(found, data=data, vocabulary=vocabulary, world=world, figures=figures.with_model(world))
+
+    def with_small_model(
+        self, summary: Summary, searched: Summary, dataset: Dataset, job: Job, clock: float
+    ) -> Learned:
+        """`searched` is what the model is looked for in: it starts as told atoms and names say, so all else of starts
+        is left out. Whether a precondition is needless is asked of the sample that is kept, so that nothing depends on
+        traces that are not."""
+        if searched.start == StartLevel.OBJECTS:
+            searched = searched.as_if_alike()
+        found = lift(Search(searched).run(), searched.projection, searched.types, searched.naming)
+        sample = Dataset.of([sampled.trace for sampled in summary.sample])
+        lifted = with_relations(without_needless(found, sample), summary.worked, summary.told)
+        lifted = replace(lifted, example=summary.example)
         errors = int(wrong_traces(lifted, dataset).sum())
         world = lifted.world(dataset.vocabulary)
         warnings = one_sided(dataset)
-        if summary.inexplicable:
-            count = len(summary.inexplicable)
-            told = ", if the told atoms say all of the start" if dataset.vocabulary.has_init_false else ""
+        if searched.inexplicable:
+            count, start = len(searched.inexplicable), searched.start.sentence
             hint = "(hint: trace2strips check --strips)"
-            warnings.append(f"{count} refusals that no STRIPS model can explain{told} {hint}")
+            warnings.append(f"{count} refusals that no STRIPS model can explain if {start} {hint}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(
-            basic_figures(dataset, errors, time.perf_counter() - clock), warnings=tuple(warnings)
+            basic_figures(dataset, errors, time.perf_counter() - clock),
+            warnings=tuple(warnings),
+            start=str(summary.start),
+            arity=summary.projection.arity,
+            assumptions=summary.assumptions,
+            **self.held_out(summary),
+            inexplicable=len(summary.inexplicable),
         ).with_model(world)
-        return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted)
+        return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
 
-    def summarise(self, dataset: Dataset, naming: Naming, own: bool = False) -> Summary:
-        """With the smallest arity that explains the log. `own`: told atoms need not say all of the start, so that each
-        trace that tells some starts in its own way."""
+    def certainty(self, summary: Summary | None, dataset: Dataset) -> dict[str, Any]:
+        if summary is None:
+            return {}
+        answers = answer_all(summary, dataset, summary.naming)
+        asked = max(1, int((answers != Answer.NOT_ASKED).sum()))
+        works, refused = answers == Answer.WORKS, answers == Answer.REFUSED
+        return {
+            "certain_share": int((works | refused).sum()) / asked,
+            "open_share": int((answers == Answer.OPEN).sum()) / asked,
+            "inexplicable": int((works & dataset.inapplicable | refused & ~dataset.inapplicable).sum()),
+        }
+
+    def held_out(self, summary: Summary) -> dict[str, Any]:
+        """What one half of the kept traces makes certain in the other: all that was learned from is certain itself."""
+        traces = [sampled.trace for sampled in summary.sample[:HELD_OUT]]
+        if summary.inexplicable:
+            return {"certain_share": 0.0, "open_share": 1.0}
+        if len(traces) < 2:
+            return {}
+        known, new = Dataset.of(traces[::2]), Dataset.of(traces[1::2])
+        found = collect_windows(known, encode(known, summary.naming, summary.projection.arity), summary.start)
+        half = summarise(found, known.vocabulary, summary.start)
+        shares = self.certainty(replace(half, naming=summary.naming), new)
+        return {name: shares[name] for name in ("certain_share", "open_share")}
+
+    def questions(self, learned: Learned) -> Questions:
+        if learned.summary is None:
+            raise UserError("the run is of an earlier version and kept nothing of its log", hint="learn it again")
+        return Questions(learned.summary, lifted_of(learned))
+
+    def summary_to_text(self, summary: Summary) -> str:
+        return to_text(summary)
+
+    def summary_from_text(self, text: str) -> Summary:
+        return from_text(text)
+
+    def summarise(self, dataset: Dataset, naming: Naming) -> Summary:
+        """At the strongest level of starts that explains the log, with the smallest arity there. A condition on one
+        object more is preferred to a weaker level: it still says something of every trace to come, while a start
+        that nobody knows leaves open whatever it may explain. Where nothing explains the log all are taken to start as
+        they are told."""
+        levels = tuple(StartLevel) if self.start is None else (StartLevel(self.start),)
+        first: Collected | None = None
+        for level in levels:
+            if level == StartLevel.OBJECTS and first is not None and not dataset.vocabulary.has_init_false:
+                continue  # nothing is told: it is the level before
+            found = self.collect(dataset, naming, level)
+            if found.is_explainable():
+                return remember(found, dataset, naming, level)
+            first = first or found
+        assert first is not None
+        return remember(first, dataset, naming, levels[0])
+
+    def summarise_at(self, dataset: Dataset, naming: Naming, level: StartLevel) -> Summary:
+        """At this level."""
+        return remember(self.collect(dataset, naming, level), dataset, naming, level)
+
+    def collect(self, dataset: Dataset, naming: Naming, level: StartLevel) -> Collected:
+        """With the smallest arity that explains the log at this level."""
         arity = FIRST if self.arity is None else self.arity
         while True:
-            encoding = encode(dataset, naming, arity)
-            summary = summarise(collect_windows(dataset, encoding, own), dataset.vocabulary)
-            largest = max((arity_of(schema) for schema in summary.projection.asked), default=0)
-            if not summary.inexplicable or self.arity is not None or arity >= min(MOST, largest):
-                return summary
+            found = collect_windows(dataset, encode(dataset, naming, arity), level)
+            largest = max((arity_of(schema) for schema in found.encoding.projection.asked), default=0)
+            if self.arity is not None or arity >= min(MOST, largest) or found.is_explainable():
+                return found
             arity += 1
-            if count_tokens(summary.projection.schemas, arity) > MOST_TOKENS:
-                return summary
+            if count_tokens(found.encoding.projection.schemas, arity) > MOST_TOKENS:
+                return found
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""
@@ -143,18 +269,6 @@ def lifted_of(learned: Learned) -> LiftedWorld:
     return learned.lifted
 
 
-def with_objects(lifted: LiftedWorld, dataset: Dataset) -> LiftedWorld:
-    """With what planners need to know of objects: which may stand together, and an example of a start."""
-    vocabulary = dataset.vocabulary
-    counts = np.bincount(dataset.tokens[~dataset.inapplicable].astype(np.int64), minlength=len(vocabulary))
-    worked = {name: int(counts[vocabulary.number(Kind.ACTION, name)]) for name in vocabulary.actions}
-    begin = np.flatnonzero(vocabulary.kinds[dataset.tokens] == Kind.INIT_FALSE)[:1]
-    if not len(begin):
-        return with_relations(lifted, worked, vocabulary.init_atoms)
-    first = dataset[int(np.searchsorted(dataset.offsets, begin[0], side="right")) - 1]
-    return replace(with_relations(lifted, worked, vocabulary.init_atoms), example=tuple(sorted(first.init or ())))
-
-
 def schemas_in(dataset: Dataset, naming: Naming) -> set[Schema]:
     return {naming.schema(name)[0] for name in dataset.vocabulary.actions}
 
@@ -167,3 +281,10 @@ class LiftedPredictor:
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         return wrong_traces(self.lifted, dataset)
+
+
+def united(one: Vocabulary, other: Vocabulary) -> Vocabulary:
+    """All names of two logs, sorted."""
+    groups = zip(one.groups, other.groups, strict=True)
+    atoms, states, actions, finals = (tuple(sorted({*mine, *theirs})) for mine, theirs in groups)
+    return Vocabulary(actions, atoms, states, finals, one.has_init_false or other.has_init_false)

@@ -26,7 +26,8 @@ from jaxtyping import Bool, Int64, UInt64
 
 from trace2strips.compilation import compiled
 from trace2strips.learners.windows.projection import Projection, arity_of
-from trace2strips.learners.windows.summary import Start, Summary, as_words
+from trace2strips.learners.windows.starts import Start
+from trace2strips.learners.windows.summary import Summary, as_words
 
 Asking = tuple[int, tuple[int, ...]]  # a schema's number, and the arguments in the predicate's order
 SEEDS = 12  # open refusals from which predicates are built in one round

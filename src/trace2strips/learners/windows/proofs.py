@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from trace2strips.learners.windows.answers import Answer
 from trace2strips.learners.windows.predicates import bits_of
-from trace2strips.learners.windows.reference import History, Reason, start_key
+from trace2strips.learners.windows.reference import History, Reason
+from trace2strips.learners.windows.starts import start_key
 from trace2strips.learners.windows.summary import Place, Refusal, Summary
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import Naming
@@ -82,7 +83,7 @@ def prove_inexplicable(summary: Summary, naming: Naming, dataset: Dataset) -> Pr
         else:  # a final value
             before, action = Trace(trace.actions, trace.ok, trace.init, trace.state), ""
             action = list(trace.final)[position - len(trace.actions)]
-        schema, situation = situation_of(summary, naming, before, action, position >= len(trace.actions))
+        schema, situation = situation_of(summary, naming, before, action, position >= len(trace.actions), index)
         assert schema == refusal.schema
         out = []
         for reason, window in situation.items():
@@ -93,9 +94,10 @@ def prove_inexplicable(summary: Summary, naming: Naming, dataset: Dataset) -> Pr
 
 
 def situation_of(
-    summary: Summary, naming: Naming, trace: Trace, action: str, is_test: bool = False
+    summary: Summary, naming: Naming, trace: Trace, action: str, is_test: bool = False, index: int | None = None
 ) -> tuple[int, dict[Reason, int]]:
-    """Where an action stands after what worked in the trace: its schema, and its reasons with their windows."""
+    """Where an action stands after what worked in the trace: its schema, and its reasons with their windows. `index` is
+    the trace's number in the log, None: it is a new one."""
     projection = summary.projection
     history = History(projection)
     for name, ok in zip(trace.actions, trace.ok, strict=True):
@@ -106,16 +108,17 @@ def situation_of(
     group = projection.tests if is_test else projection.schemas
     number = group.index(schema) + len(projection.schemas) * is_test
     told = [naming.words(atom) for atom in trace.init or ()]
-    return number, history.situation(number, objects, lambda about: start_key(trace, told, about))
+    return number, history.situation(number, objects, lambda about: start_key(trace, told, about, summary.start, index))
 
 
-def describe(summary: Summary, reason: Reason) -> str:
-    """What may have taken something away, in words: `stack(_, 1)`, where 1 is the first argument of the attempt."""
+def describe(summary: Summary, reason: Reason, objects: tuple[str, ...] | None = None) -> str:
+    """What may have taken something away, in words: `stack(_, 1)`, where 1 is the first argument of the attempt, or
+    that object."""
     query, by = reason
     _, positions = summary.projection.queries[query]
     if not isinstance(by, int):
         return "the start"
-    return token_name(summary, len(positions), by, positions)
+    return token_name(summary, len(positions), by, positions, objects)
 
 
 def names_of(summary: Summary, reason: Reason, window: int) -> Iterator[str]:
@@ -123,8 +126,11 @@ def names_of(summary: Summary, reason: Reason, window: int) -> Iterator[str]:
     return (token_name(summary, len(positions), bit, positions) for bit in bits_of(window))
 
 
-def token_name(summary: Summary, arity: int, bit: int, positions: tuple[int, ...]) -> str:
+def token_name(
+    summary: Summary, arity: int, bit: int, positions: tuple[int, ...], objects: tuple[str, ...] | None = None
+) -> str:
     schema, places = summary.projection.tokens[arity][bit]
     name, pattern = summary.projection.schemas[schema]
-    of = {place: str(positions[i] + 1) for i, place in enumerate(places)}
+    names = objects or [str(i + 1) for i in range(max(positions, default=-1) + 1)]
+    of = {place: names[positions[i]] for i, place in enumerate(places)}
     return f"{name}({', '.join(of.get(argument, '_') for argument in pattern)})" if pattern else name

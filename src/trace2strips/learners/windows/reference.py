@@ -6,16 +6,12 @@ start alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from trace2strips.learners.windows.projection import Projection
-from trace2strips.model.goals import START as START_NAME
-from trace2strips.traces.names import Words
-from trace2strips.traces.trace import Trace
+from trace2strips.learners.windows.starts import Start
 
-Start = tuple[Any, ...]  # the key of a START
 Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit, or a START
 Situation = Mapping[Reason, int]  # for each reason that is there the window since
 
@@ -63,15 +59,6 @@ class History:
                 window |= 1 << bit
             found[number, start(about)] = window
         return found
-
-
-def start_key(trace: Trace, told: Sequence[Words], about: tuple[str, ...]) -> Start:
-    """What the START of a tuple is told apart by: the told atoms about its objects alone, written with their places; or
-    the named start itself. `told` are the trace's initial atoms, split into words."""
-    if trace.init is None:
-        return ("start", START_NAME if trace.state is None else trace.state, *about)
-    known = [(name, *(about.index(word) for word in words)) for name, *words in told if set(words) <= set(about)]
-    return ("told", *sorted(known, key=repr))
 
 
 @dataclass

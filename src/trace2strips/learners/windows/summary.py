@@ -13,20 +13,21 @@ once, to the byte. What makes that possible: whatever is left out stays needless
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import UInt64
 
 from trace2strips.learners.windows.collection import NAMED, START_MARK, Collected, told_of
 from trace2strips.learners.windows.implied import find_implied
+from trace2strips.learners.windows.origins import Sampled, Source
 from trace2strips.learners.windows.projection import Projection, arity_of
+from trace2strips.learners.windows.starts import Start, StartLevel
 from trace2strips.model.vocabulary import Vocabulary
-from trace2strips.traces.names import Schema
+from trace2strips.traces.names import PLAIN, Naming, Schema
 
-Start = tuple[Any, ...]  # ("told", features…) or ("start", name, objects…)
 Reason = tuple[int, int | Start]  # a query, and what deletes: a token's bit or a START
 Place = int  # trace << 32 | position
 
@@ -44,6 +45,48 @@ class Summary:
     types: tuple[tuple[int, ...], ...]  # of the arguments of each schema
     smallest: dict[Reason, dict[int, Place]]  # windows as sets of bits
     refusals: tuple[Refusal, ...]
+    start: StartLevel = StartLevel.SAME
+    naming: Naming = PLAIN
+    traces: int = 0  # of the log
+    objects: tuple[tuple[str, ...], ...] = ()  # of each type, sorted
+    sources: tuple[Source, ...] = ()
+    lines: Mapping[int, int] = field(default_factory=dict)  # in their files, of the traces that are pointed to
+    sample: tuple[Sampled, ...] = ()
+    worked: Mapping[str, int] = field(default_factory=dict)  # how often each action did that was tried
+    told: tuple[str, ...] = ()  # all initial atoms, sorted
+    example: tuple[str, ...] | None = None  # those of the first trace that tells some
+
+    def where(self, place: Place) -> str:
+        """A place of the log for people."""
+        trace, position = place >> 32, place & (2**32 - 1)
+        return f"{self.where_is(trace)}, attempt {position + 1}"
+
+    def where_is(self, trace: int) -> str:
+        if trace >= self.traces:  # one that is asked about
+            return "this trace"
+        source = max((s for s in self.sources if s.first <= trace), key=lambda s: s.first, default=Source(None, 0))
+        if source.file is None:
+            return f"trace {trace + 1}"
+        if trace in self.lines:
+            return f"{source.file}:{self.lines[trace]}"
+        return f"{source.file}, trace {trace - source.first + 1}"
+
+    def witnesses(self) -> set[int]:
+        """The traces that are pointed to."""
+        places = {place for kept in self.smallest.values() for place in kept.values()}
+        places |= {refusal.place for refusal in self.refusals}
+        return {place >> 32 for place in places} | {sampled.number for sampled in self.sample}
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What whatever is certain assumes, a sentence each."""
+        objects = f"{self.projection.arity} object{'s' * (self.projection.arity != 1)}"
+        return (
+            self.start.sentence,
+            f"a condition is about at most {objects}, all of them arguments of the action",
+            "a refused attempt changed nothing",
+            "the labels are right",
+        )
 
     def live(self, situation: dict[Reason, int]) -> dict[Reason, int]:
         return {reason: window for reason, window in situation.items() if not self.ruled_out(reason, window)}
@@ -68,6 +111,7 @@ class Summary:
         first = 1 + max((kind for kinds in self.types for kind in kinds), default=-1)
         count = len(old.schemas)
         types = (*self.types[:count], *(tuple(first + i for i in range(arity_of(s))) for s in new), *self.types[count:])
+        # their arguments have types of their own, of which no object is known
         refusals = tuple(
             Refusal(
                 refusal.schema + (len(new) if refusal.schema >= count else 0),
@@ -76,27 +120,60 @@ class Summary:
             )
             for refusal in self.refusals
         )
-        return Summary(projection, types, {moved(reason): kept for reason, kept in self.smallest.items()}, refusals)
+        smallest = {moved(reason): kept for reason, kept in self.smallest.items()}
+        return replace(self, projection=projection, types=types, smallest=smallest, refusals=refusals)
+
+    def without_own_starts(self) -> Summary:
+        """At level `own` what happened since a start is of no use to other traces: nothing there rules out anything of
+        them, and a refusal that its own start may explain says nothing of others."""
+
+        def is_own(reason: Reason) -> bool:
+            return not isinstance(reason[1], int) and reason[1][0] == "own"
+
+        smallest = {reason: kept for reason, kept in self.smallest.items() if not is_own(reason)}
+        refusals = tuple(refusal for refusal in self.refusals if not any(map(is_own, refusal.reasons)))
+        return replace(self, smallest=smallest, refusals=refusals)
+
+    def as_if_alike(self) -> Summary:
+        """At level `objects`: as if told atoms said all of a start, for whom only knows that. Refusals that untold
+        differences explain are inexplicable then."""
+
+        def seen(reason: Reason) -> Reason:
+            query, by = reason
+            return (query, ("told", *by[2:])) if not isinstance(by, int) and by[0] == "told-of" else reason
+
+        smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
+        for reason, kept in self.smallest.items():
+            for window, place in kept.items():
+                keep(smallest[seen(reason)], window, place)
+        refusals = [replace(r, reasons={seen(x): w for x, w in r.reasons.items()}) for r in self.refusals]
+        found, left = reduce(dict(smallest), refusals)
+        return replace(self, smallest=found, refusals=left, start=StartLevel.SAME)
 
     @property
     def inexplicable(self) -> tuple[Refusal, ...]:
         return tuple(refusal for refusal in self.refusals if not refusal.reasons)
 
 
-def summarise(found: Collected, vocabulary: Vocabulary) -> Summary:
-    """From arrays to words."""
+def summarise(found: Collected, vocabulary: Vocabulary, start: StartLevel = StartLevel.SAME) -> Summary:
+    """From arrays to words; `start` is the level at which the windows were collected. Own starts are left out where the
+    log is explainable (`Summary.without_own_starts`); else they are part of the proof."""
     names = StartNames(found, vocabulary)
+    own = int(START_MARK) if start == StartLevel.OWN and found.is_explainable() else 0
     smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
     for key, window, place in found.successes():
-        keep(smallest[names.reason(key)], as_int(window), place)
+        if not key & own:
+            keep(smallest[names.reason(key)], as_int(window), place)
     refusals = []
     count, reasons = int(found.counts[2]), int(found.counts[3])
-    by = map(names.reason, found.reason_key[:reasons].tolist())
-    pairs = list(zip(by, as_ints(found.reason_window[:reasons]), strict=True))
-    bounds = found.refusal_start[: count + 1].tolist()
-    for n, place in enumerate(found.refusal_place[:count].tolist()):
-        refusals.append(Refusal(int(found.refusal_schema[n]), dict(pairs[bounds[n] : bounds[n + 1]]), place))
-    return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals))
+    keys = found.reason_key[:reasons].tolist()
+    windows = as_ints(found.reason_window[:reasons])
+    bounds = pairwise(found.refusal_start[: count + 1].tolist())
+    for n, ((begin, end), place) in enumerate(zip(bounds, found.refusal_place[:count].tolist(), strict=True)):
+        if not any(keys[r] & own for r in range(begin, end)):
+            live = {names.reason(keys[r]): windows[r] for r in range(begin, end)}
+            refusals.append(Refusal(int(found.refusal_schema[n]), live, place))
+    return Summary(found.encoding.projection, found.encoding.types, *reduce(dict(smallest), refusals), start)
 
 
 def keep(kept: dict[int, Place], window: int, place: Place) -> None:
@@ -186,6 +263,18 @@ class StartNames:
         e, row = self.found.encoding, self.found.start_rows[number]
         if int(row[0]) >= NAMED:
             state, about = int(row[0]) - NAMED, e.tuples[int(row[1])]
-            label = self.vocabulary.subjects[state] if state < len(self.vocabulary) else state - len(self.vocabulary)
-            return ("start", label, *(e.objects[about[i]] for i in order))
-        return ("told", *told_of(e, row, order))
+            objects = (e.objects[about[i]] for i in order)
+            if state >= len(self.vocabulary):
+                return ("own", state - len(self.vocabulary), *objects)
+            return ("start", self.vocabulary.subjects[state], *objects)
+        literals = told_of(e, row, order)
+        if number_of_tuple := int(row[-1]):
+            about = e.tuples[number_of_tuple - 1]
+            return ("told-of", tuple(e.objects[about[i]] for i in order), *literals)
+        return ("told", *literals)
+
+
+__all__ = [
+    "Place", "Reason", "Refusal", "Start", "StartNames", "Summary", "are_implied", "as_int", "as_ints", "as_words",
+    "implies", "keep", "reduce", "summarise",
+]  # fmt: skip

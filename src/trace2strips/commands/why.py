@@ -1,0 +1,36 @@
+"""`trace2strips why`: the proof of an answer, with the lines of the log that say so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trace2strips.commands.terminal import JsonOption, TraceArgument, WindowsRunArgument, show_assumptions
+from trace2strips.errors import printable
+
+
+def why(
+    run: WindowsRunArgument,
+    trace: TraceArgument,
+    action: Annotated[
+        str | None, typer.Argument(metavar="[ACTION]", help="After the trace; default: each attempt of the trace.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Why an action works or not, with the lines that prove it."""
+    from trace2strips.learners.learning import load
+
+    learned = load(Path(run))
+    found = learned.why(trace, action)
+    if as_json:
+        record = {"assumptions": learned.summary.assumptions, "attempts": [asdict(one) for one in found]}
+        print(json.dumps(record, indent=1))
+        return
+    for one in found:
+        for line in str(one).splitlines():
+            print(printable(line))
+    show_assumptions(learned.summary.assumptions)
