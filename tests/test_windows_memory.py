@@ -227,7 +227,7 @@ def test_learn_update_and_what_a_run_folder_keeps(run: Run, tmp_path: Path) -> N
     updated = run("learn", "b.jsonl", "--update", "a")
     assert updated.returncode == 0, updated.stderr
     assert "15 traces were known before" in updated.stdout
-    for name in ("domain.pddl", "model.pddl"):
+    for name in ("domain.pddl", "problem.pddl", "model.pddl"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "all" / name).read_bytes()
     mine, whole = (t2s.load(tmp_path / name).summary for name in ("a", "all"))
     assert [(source.file, source.first) for source in mine.sources] == [("a.jsonl", 0), ("b.jsonl", 15)]
