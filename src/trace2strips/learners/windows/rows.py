@@ -19,11 +19,12 @@ from trace2strips.learners.windows.collection import (
     fill_start_row,
     find_start,
     hear_of,
-    mix,
 )
 from trace2strips.learners.windows.encoding import Encoding
 from trace2strips.learners.windows.projection import Projection
-from trace2strips.learners.windows.summary import Start, StartNames
+from trace2strips.learners.windows.starts import Start
+from trace2strips.learners.windows.summary import StartNames
+from trace2strips.learners.windows.tables import mix
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
 from trace2strips.traces import Dataset
 
