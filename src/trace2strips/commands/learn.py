@@ -49,6 +49,9 @@ def learn(
         typer.Option(help="Of windows: who starts alike: same, objects or own; default: all tried."),
     ] = None,
     arg: ArgOption = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Of windows: the share of labels that are wrong, 0: none; default: found out.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -67,7 +70,7 @@ def learn(
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate,
-            "network_only": network_only or None, "separator": separator, "arity": arity, "start": start}  # fmt: skip
+            "network_only": network_only or None, "separator": separator, "arity": arity, "start": start, "noise": noise}  # fmt: skip
     given = {name: value for name, value in told.items() if value is not None}
     if update is not None:
         if given or learner not in (DEFAULT, "windows"):

@@ -18,6 +18,7 @@ from jaxtyping import Bool
 
 from trace2strips.errors import TraceError, UserError, shorten
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
+from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
 from trace2strips.model.goals import START, Goal, Names, goal_of, initial_state, pose
 from trace2strips.model.strips import State, StripsModel, StripsProblem
@@ -228,6 +229,8 @@ class Figures:
     start: str | None = None  # of windows: the level of starts and the arity at which the log is explained,
     arity: int | None = None
     assumptions: tuple[str, ...] = ()  # and all that what is certain assumes, a sentence each
+    noise: float | int | None = None  # of windows: the share of labels that are probably wrong
+    wrong_labels: int | None = None
     earlier_traces: int | None = None  # that a run was updated from; `traces` and `train_…` are of the later ones
     certain_share: float | None = None  # of windows: of the positions of test traces, what is certain and what is open;
     open_share: float | None = None  # without any, of one half of the traces that are kept, by the other half
@@ -310,6 +313,7 @@ class Learned:
     weights: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
     lifted: Lifted | None = field(default=None, repr=False)
     summary: Any = field(default=None, repr=False)  # of windows: what is kept of the log (`windows.summary.Summary`)
+    suspects: tuple[Suspect, ...] = field(default=(), repr=False)  # of windows: labels that are probably wrong
 
     @staticmethod
     def of(
@@ -354,7 +358,10 @@ class Learned:
         files = self.learner.pddl_files(self)
         summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
-        record = RunRecord(self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary)
+        suspects = to_csv(self.suspects) if self.suspects else None
+        record = RunRecord(
+            self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary, suspects
+        )
         write_run(record, folder)
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 from trace2strips.errors import FileError, UserError
 from trace2strips.learners.learner import Figures, Job, Learned, Learner, Watcher
 from trace2strips.learners.registry import make_learner
+from trace2strips.learners.suspects import from_csv
 from trace2strips.learners.runs import broken, read_run
 from trace2strips.traces.reading import Traces, as_dataset
 
@@ -46,8 +47,9 @@ def load(folder: str | Path) -> Learned:
         seed, data, figures = int(run.settings["seed"]), str(run.settings["data"]), Figures.of(run.metrics)
         lifted = learner.read_lifted(run.lifted)
         summary = None if run.summary is None else learner.summary_from_text(run.summary)
+        suspects = () if run.suspects is None else tuple(from_csv(run.suspects))
     except FileError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, UserError, NotImplementedError):
         raise broken(folder) from None
-    return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted, summary)
+    return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted, summary, suspects)

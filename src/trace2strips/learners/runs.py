@@ -5,6 +5,7 @@ metrics.json          the figures; written last, so that a folder with it is com
 model.pddl, model.json, weights.safetensors
 domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
 summary.json.gz       of windows: what is kept of the log
+suspects.csv          labels that are probably wrong, where there are some
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
 """
@@ -32,7 +33,7 @@ from trace2strips.model.world import WorldModel, vocabulary_from_json, world_fro
 from trace2strips.pddl import format_model
 from trace2strips.traces import Dataset
 
-SUMMARY = "summary.json.gz"
+SUMMARY, SUSPECTS = "summary.json.gz", "suspects.csv"
 MOST_BYTES = 2**28  # of a summary, unpacked: more is no summary but a trap
 BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
 PREVIOUS = "previous"  # the results of the run before, while it is done anew
@@ -44,6 +45,7 @@ RESULT_FILES = (
     "problem.pddl",
     "problem-*.pddl",
     "summary.json.gz",
+    "suspects.csv",
     "weights.safetensors",
     "log.jsonl",
 )
@@ -61,6 +63,7 @@ class RunRecord:
     lifted: Mapping[str, Any] | None = None  # a lifted world, for any objects
     files: Mapping[str, str] = field(default_factory=dict)  # the same as PDDL: a domain and problems
     summary: str | None = None  # what is kept of the log
+    suspects: str | None = None  # labels that are probably wrong
 
 
 def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
@@ -135,6 +138,9 @@ def write_run(run: RunRecord, folder: Path) -> None:
     if run.summary is not None:
         with writing_text(folder / SUMMARY, force=True) as stream:
             stream.write(run.summary)
+    if run.suspects is not None:
+        with writing_text(folder / SUSPECTS, force=True) as stream:
+            stream.write(run.suspects)
     if run.weights is not None:
         with writing(folder / "weights.safetensors", force=True) as raw:
             raw.write(pack_arrays(dict(run.weights), {"learner": str(run.settings["learner"])}))
@@ -168,6 +174,7 @@ def read_run(folder: Path) -> RunRecord:
             read_weights(folder / "weights.safetensors"),
             model.get("lifted"),
             summary=read_text(folder / SUMMARY, MOST_BYTES) if (folder / SUMMARY).exists() else None,
+            suspects=read_text(folder / SUSPECTS, MOST_BYTES) if (folder / SUSPECTS).exists() else None,
         )
     except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):
         raise broken(folder) from None

@@ -189,7 +189,7 @@ def answer_all(summary: Summary, dataset: Dataset, naming: Naming) -> UInt8[np.n
         np.empty(int(np.diff(e.slot_start).max(initial=0)) * (bits + 1) + 1, dtype=np.int64),
         np.empty((int(np.diff(e.slot_start).max(initial=0)) * (bits + 1) + 1, words), dtype=np.uint64),
     )  # fmt: skip
-    for discover in () if summary.inexplicable else (True, False):
+    for discover in () if summary.nothing_certain else (True, False):
         at = 0
         while at < len(dataset):
             at = answer_traces(

@@ -7,17 +7,19 @@ wrong is shorter by `EVIDENCE`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
 from jaxtyping import Bool
 
-from trace2strips.learners.windows.encoding import Encoding
+from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.predicates import Predicate, Search
 from trace2strips.learners.windows.repair import most_likely
 from trace2strips.learners.windows.rows import Rows
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.learners.windows.tolerant import TolerantSearch
@@ -31,7 +33,7 @@ FIRST_NOISE = 0.02  # where the estimate of an unknown noise level begins
 CARES = (3.0, 10.0, 30.0)  # how many refusals one forbidden success outweighs while predicates are looked for
 ROUNDS = 4  # of repairing labels and fitting again
 FLIP = 1.6  # contradictions that one wrong label must remove, while the model may still be wrong itself
-MOST_ATTEMPTS = 300_000  # rows are counted over so many; the version space takes all
+MOST_ATTEMPTS = 300_000  # of a log with wrong labels that are counted
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,17 @@ class Fit:
     lifted: LiftedWorld
     refused: Bool[np.ndarray, " positions"]  # what really happened, most likely
     noise: float  # the share of labels that are wrong
-    nats: float
+    model_nats: float
+    label_nats: float
+
+    @property
+    def nats(self) -> float:
+        return self.model_nats + self.label_nats
+
+    @property
+    def handicapped(self) -> float:
+        """The length by which fits are compared: wrong labels must be worth believing in."""
+        return self.nats + (EVIDENCE if self.noise else 0.0)
 
 
 def label_nats(wrong: float | int, attempts: int) -> float:
@@ -52,23 +64,50 @@ def label_nats(wrong: float | int, attempts: int) -> float:
     return attempts * -(share * log(share) + (1 - share) * log(1 - share))
 
 
-def fit(dataset: Dataset, encoding: Encoding, naming: Naming, summary: Summary, noise: float | int | None) -> Fit:
-    """`noise`: the share of wrong labels; None: found out."""
-    some = dataset.first(traces_with(dataset, MOST_ATTEMPTS))
-    rows = Rows.of(some, encoding)
-    attempts = max(1, int((rows.row_of >= 0).sum()))
-    clean = None
-    if noise == 0 or (noise is None and not summary.inexplicable):
-        clean = fit_clean(dataset, rows, naming, summary)
-        if noise == 0:
-            return clean
-        doubt = TolerantSearch(rows, 1 / (attempts + 1))
-        doubt.adopt(Search(summary).run())
-        doubt.settle()
-        if not doubt.errors or doubt.size_nats + label_nats(doubt.errors, attempts) + EVIDENCE >= clean.nats:
-            return clean
-    noisy = fit_noisy(dataset, some, encoding, naming, noise, attempts)
-    return noisy if clean is None or noise is not None or noisy.nats + EVIDENCE < clean.nats else clean
+def fit(dataset: Dataset, summary: Summary, noise: float | int | None) -> Fit:
+    """`noise`: the share of wrong labels; None: found out. The summary has the log's sample."""
+    if noise is None and summary.inexplicable:
+        return fit_noisy(dataset, summary, None)
+    if noise:
+        return fit_noisy(dataset, summary, noise)
+    clean, rows = fit_clean(dataset, summary)
+    if noise is None and is_doubtful(rows, summary, clean):
+        noisy = fit_noisy(dataset, summary, None)
+        return min(clean, noisy, key=lambda found: found.handicapped)
+    return clean
+
+
+def fit_clean(dataset: Dataset, summary: Summary) -> tuple[Fit, Rows]:
+    """Every label is explained that can be. What the search finds in the summary is made smaller on the kept sample, and
+    completed where the sample does not show all."""
+    predicates, rows, nats = small_predicates(summary)
+    lifted = lift(predicates, summary.projection, summary.types, summary.naming)
+    return Fit(without_needless(lifted, sample_of(summary)), dataset.inapplicable, 0.0, nats, 0.0), rows
+
+
+def small_predicates(summary: Summary) -> tuple[list[Predicate], Rows, float]:
+    """From the summary alone, so that whoever has merged summaries gets what learning from all at once gives."""
+    sample = sample_of(summary)
+    encoding = encode(sample, summary.naming, summary.projection.arity, summary.projection)
+    rows = replace(Rows.of(sample, encoding), types=summary.types)
+    search = Search(summary)
+    strict = TolerantSearch(rows, STRICT)
+    strict.adopt(search.run())
+    strict.settle()
+    return search.run(strict.predicates), rows, strict.size_nats
+
+
+def sample_of(summary: Summary) -> Dataset:
+    return Dataset.of([sampled.trace for sampled in summary.sample])
+
+
+def is_doubtful(rows: Rows, summary: Summary, clean: Fit) -> bool:
+    """Whether some labels of the sample are worth a second look: a model that gets them wrong is shorter."""
+    attempts = int((rows.row_of >= 0).sum())
+    doubt = TolerantSearch(rows, 1 / (attempts + 1))
+    doubt.adopt(Search(summary).run())
+    doubt.settle()
+    return doubt.errors > 0 and doubt.size_nats + label_nats(doubt.errors, attempts) + EVIDENCE < clean.nats
 
 
 def traces_with(dataset: Dataset, attempts: int) -> int:
@@ -76,52 +115,52 @@ def traces_with(dataset: Dataset, attempts: int) -> int:
     return max(1, int(np.searchsorted(dataset.offsets, attempts, side="right")) - 1)
 
 
-def fit_clean(dataset: Dataset, rows: Rows, naming: Naming, summary: Summary) -> Fit:
-    """Every label is explained that can be."""
-    search = Search(summary)
-    strict = TolerantSearch(rows, STRICT)
-    strict.adopt(search.run())
-    strict.settle()
-    predicates = [search.with_askings(search.use_up(predicate)) for predicate in strict.predicates]
-    lifted = without_needless(lift(predicates, summary.projection, summary.types, naming), dataset)
-    nats = strict.size_nats + label_nats(strict.errors, len(rows.row_of))
-    return Fit(lifted, dataset.inapplicable, 0.0, nats)
-
-
-def fit_noisy(
-    dataset: Dataset, some: Dataset, encoding: Encoding, naming: Naming, noise: float | int | None, attempts: int
-) -> Fit:
+def fit_noisy(dataset: Dataset, summary: Summary, noise: float | int | None) -> Fit:
     """Fit, find out which labels are wrong, fit again without them, until nothing changes; the shortest is taken."""
+    some = dataset.first(traces_with(dataset, MOST_ATTEMPTS))
+    naming = summary.naming
+    encoding = encode(some, naming, summary.projection.arity, summary.projection)
+    attempts = int((some.vocabulary.kinds[some.tokens] >= ACTION).sum())
     labels = some.inapplicable
     level = FIRST_NOISE if noise is None else noise
-    best: tuple[float, LiftedWorld, float] | None = None
-    seen: set[bytes] = set()
+    best: tuple[float, float, LiftedWorld] | None = None
     found: list[Predicate] | None = None
+    seen: set[bytes] = set()
     for _ in range(ROUNDS):
         seen.add(labels.tobytes())
-        rows = Rows.of(some, encoding, labels)
-        level = min(0.3, max(level, 1 / (attempts + 1)))
-        searches = [TolerantSearch(rows, level, care) for care in (CARES if found is None else (1.0,))]
-        for search in searches:
-            search.adopt(found or ())
-            search.run()
-        search = min(searches, key=lambda s: s.nats)
+        rows = replace(Rows.of(some, encoding, labels), types=summary.types)
+        search = search_noisy(rows, min(0.3, max(level, 1 / (attempts + 1))), found)
         found = search.predicates
-        lifted = lift(found, rows.projection, rows.types, naming)
+        lifted = lift(found, summary.projection, summary.types, naming)
         wrong = search.errors + float((labels != some.inapplicable).sum())
-        nats = search.size_nats + label_nats(wrong, attempts)
-        if best is None or nats < best[0]:
-            best = nats, lifted, wrong
+        said = label_nats(wrong, attempts)
+        if best is None or search.size_nats + said < best[0] + best[1]:
+            best = search.size_nats, said, lifted
         labels = most_likely(lifted.over_tokens(some.vocabulary), some, FLIP, 1.0)
         if noise is None:
             level = wrong / attempts
         if labels.tobytes() in seen:
             break
     assert best is not None
-    nats, lifted, _ = best
+    size, said, lifted = best
     refused = most_likely(lifted.over_tokens(dataset.vocabulary), dataset, 0.9, 1.0)
-    wrong = float((refused != dataset.inapplicable).sum())
-    return Fit(lifted, refused, wrong / max(1, int((dataset.vocabulary.kinds[dataset.tokens] >= ACTION).sum())), nats)
+    attempts = int((dataset.vocabulary.kinds[dataset.tokens] >= ACTION).sum())
+    return Fit(lifted, refused, float((refused != dataset.inapplicable).sum()) / max(1, attempts), size, said)
 
 
-__all__ = ["Fit", "Predicate", "fit"]
+def search_noisy(rows: Rows, level: float, found: Sequence[Predicate] | None) -> TolerantSearch:
+    """From nothing, with several kinds of care, or from what was found before."""
+    searches = [TolerantSearch(rows, level, care) for care in (CARES if found is None else (1.0,))]
+    for search in searches:
+        search.adopt(found or ())
+        search.run()
+    return min(searches, key=lambda s: s.nats)
+
+
+def own_start_nats(dataset: Dataset, naming: Naming, arity: int, start: StartLevel) -> float:
+    """How long the log's description is if starts are told apart at this level and all labels are right."""
+    some = dataset.first(traces_with(dataset, MOST_ATTEMPTS))
+    rows = Rows.of(some, encode(some, naming, arity), start=start)
+    search = TolerantSearch(rows, STRICT, 10.0)
+    search.run()
+    return search.size_nats + label_nats(search.errors, int((rows.row_of >= 0).sum()))

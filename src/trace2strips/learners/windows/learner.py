@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,23 @@ from trace2strips.learners.learner import (
     one_sided,
     refuse_unknown,
 )
+from trace2strips.learners.suspects import find_suspects
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.fitting import Fit, fit_clean
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
-from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.memory import merge, remember, summarise_log
-from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.projection import arity_of, count_tokens
 from trace2strips.learners.windows.questions import Questions
+from trace2strips.learners.windows.reading import read_log
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary, summarise
-from trace2strips.learners.windows.support import without_needless
 from trace2strips.model.strips import StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
@@ -53,18 +55,22 @@ HELD_OUT = 400  # traces: one half of them shows what the other makes certain
 class Windows(Learner):
     """`separator`: what stands between an action's name and its arguments; None: found out, '': there are none.
     `arity`: atoms are about at most so many objects; None: two, and more where a refusal stays inexplicable.
-    `start`: what is assumed of starts (`StartLevel`); None: the strongest level at which the log is explainable."""
+    `start`: what is assumed of starts (`StartLevel`); None: the strongest level at which the log is explainable.
+    `noise`: the share of labels that are wrong; None: found out."""
 
     name = "windows"
     separator: str | None = None
     arity: int | None = None
     start: str | None = None
+    noise: float | int | None = None
 
     def __post_init__(self) -> None:
         if self.start is not None:
             refuse_unknown(self.start, tuple(StartLevel), "level of starts")
         if self.arity is not None and not 0 <= self.arity <= MOST:
             raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
+        if self.noise is not None and not 0 <= self.noise < 0.5:
+            raise UserError(f"a share of {self.noise} wrong labels", hint="0 to less than 0.5: half of them say nothing")
 
     def told_by(self, dataset: Dataset) -> Windows:
         return self if self.separator is not None else replace(self, separator=dataset.separator)
@@ -86,12 +92,12 @@ class Windows(Learner):
         clock = time.perf_counter()
         naming = understand(dataset.vocabulary.actions, self.separator)
         job.tell("windows", Report())
-        summary = self.summarise(dataset, naming)
-        searched = summary
-        if summary.start == StartLevel.OWN:
-            searched = self.summarise_at(dataset, naming, StartLevel.SAME)
+        start = None if self.start is None else StartLevel(self.start)
+        found = read_log(
+            dataset, naming, partial(self.summarise_at, dataset), start, self.noise, self.separator is not None
+        )
         job.tell("predicates", Report())
-        return self.with_small_model(summary.without_own_starts(), searched, dataset, job, clock)
+        return self.finished(found.summary, found.fit, dataset, job, clock)
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
         clock = time.perf_counter()
@@ -99,8 +105,10 @@ class Windows(Learner):
         again = "learn from all logs at once"
         if before is None:
             raise UserError("the run is of an earlier version and kept nothing of its log", hint=again)
-        if before.inexplicable or before.start == StartLevel.OWN:
-            why = "no model explains" if before.inexplicable else "only starts of their own explain"
+        if before.nothing_certain or before.start == StartLevel.OWN:
+            why = "only starts of their own explain"
+            if before.nothing_certain:
+                why = "labels are wrong in" if before.wrong_labels else "no model explains"
             raise UserError(f"{why} the log of the run, so the log itself is needed", hint=again)
         vocabulary = united(learned.vocabulary, dataset.vocabulary)
         naming = replace(understand(vocabulary.actions, self.separator), constants=before.naming.constants)
@@ -118,31 +126,29 @@ class Windows(Learner):
                 hint=f"{again}: weaker assumptions are tried then",
             )
         job.tell("predicates", Report())
-        found = self.with_small_model(summary, summary, dataset, job, clock)
+        searched = summary.as_if_alike() if summary.start == StartLevel.OBJECTS else summary
+        found = self.finished(summary, fit_clean(dataset, searched)[0], dataset, job, clock)
         data = hashlib.sha256(f"{learned.data} {found.data}".encode()).hexdigest()
         figures = replace(found.figures, earlier_traces=before.traces)
         world = lifted_of(found).world(vocabulary)
         return replace(found, data=data, vocabulary=vocabulary, world=world, figures=figures.with_model(world))
 
-    def with_small_model(
-        self, summary: Summary, searched: Summary, dataset: Dataset, job: Job, clock: float
-    ) -> Learned:
-        """`searched` is what the model is looked for in: it starts as told atoms and names say, so all else of starts
-        is left out. Whether a precondition is needless is asked of the sample that is kept, so that nothing depends on
-        traces that are not."""
-        if searched.start == StartLevel.OBJECTS:
-            searched = searched.as_if_alike()
-        found = lift(Search(searched).run(), searched.projection, searched.types, searched.naming)
-        sample = Dataset.of([sampled.trace for sampled in summary.sample])
-        lifted = with_relations(without_needless(found, sample), summary.worked, summary.told)
+    def finished(self, summary: Summary, found: Fit, dataset: Dataset, job: Job, clock: float) -> Learned:
+        """With all that planners and people want to know."""
+        lifted = with_relations(found.lifted, summary.worked, summary.told)
         lifted = replace(lifted, example=summary.example)
         errors = int(wrong_traces(lifted, dataset).sum())
         world = lifted.world(dataset.vocabulary)
+        suspects = find_suspects(dataset, found.refused)
+        summary = replace(summary, wrong_labels=len(suspects))
         warnings = one_sided(dataset)
-        if searched.inexplicable:
-            count, start = len(searched.inexplicable), searched.start.sentence
+        if suspects:
+            warnings.append(
+                f"{len(suspects)} labels are probably wrong, first {suspects[0]}: nothing is certain (--noise 0: they are right)"
+            )
+        elif summary.inexplicable:
             hint = "(hint: trace2strips check --strips)"
-            warnings.append(f"{count} refusals that no STRIPS model can explain if {start} {hint}")
+            warnings.append(f"{len(summary.inexplicable)} refusals that no STRIPS model can explain {hint}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(
@@ -153,8 +159,11 @@ class Windows(Learner):
             assumptions=summary.assumptions,
             **self.held_out(summary),
             inexplicable=len(summary.inexplicable),
+            noise=found.noise,
+            wrong_labels=len(suspects),
         ).with_model(world)
-        return replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
+        learned = replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
+        return replace(learned, suspects=tuple(suspects))
 
     def certainty(self, summary: Summary | None, dataset: Dataset) -> dict[str, Any]:
         if summary is None:
@@ -171,7 +180,7 @@ class Windows(Learner):
     def held_out(self, summary: Summary) -> dict[str, Any]:
         """What one half of the kept traces makes certain in the other: all that was learned from is certain itself."""
         traces = [sampled.trace for sampled in summary.sample[:HELD_OUT]]
-        if summary.inexplicable:
+        if summary.nothing_certain:
             return {"certain_share": 0.0, "open_share": 1.0}
         if len(traces) < 2:
             return {}

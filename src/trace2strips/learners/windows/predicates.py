@@ -285,10 +285,15 @@ class Search:
         self.frames = {types: Frame.of(summary, types) for types in sorted(kinds, key=lambda t: (len(t), t))}
         self.refusals = len(summary.refusals)
 
-    def run(self) -> list[Predicate]:
-        """Predicates that explain every refusal that can be explained, none of them needless."""
+    def run(self, begun: Iterable[Predicate] = ()) -> list[Predicate]:
+        """Predicates that explain every refusal that can be explained, none of them needless. `begun`: those to begin
+        with."""
         left = np.array([bool(refusal.reasons) for refusal in self.summary.refusals], dtype=bool)
         chosen: list[Judged] = []
+        for predicate in begun:
+            _, explained = self.frames[predicate.types].judge(predicate, self.refusals)
+            chosen.append((predicate, explained))
+            left &= ~explained
         while left.any():
             best: tuple[float, Judged] | None = None
             for predicate, explained in self.candidates(left):

@@ -57,7 +57,7 @@ def prove(summary: Summary, naming: Naming, trace: Trace, action: str) -> Proof:
             ruled_out.append(RuledOut(said, tuple(names_of(summary, reason, window)), min(places)))
         else:
             live.append(said)
-    if summary.inexplicable:  # no model explains the log, so nothing is certain
+    if summary.nothing_certain:
         return Proof(action, Answer.OPEN, tuple(ruled_out), tuple(live))
     if not live:
         return Proof(action, Answer.WORKS, tuple(ruled_out), ())

@@ -221,7 +221,7 @@ class Standing:
 
     def decide(self, attempted: Attempted) -> tuple[Answer, Refusal | None]:
         """Theorem 2, and the refusal that shows it where it is refused."""
-        if self.contradiction is not None:  # no model explains all labels, so nothing is certain
+        if self.contradiction is not None or self.summary.wrong_labels:  # nothing is certain
             return Answer.OPEN, None
         if not attempted.live:
             return Answer.WORKS, None
@@ -316,6 +316,9 @@ class Standing:
         attempted = self.attempt(action)
         answer, refusal = self.decide(attempted)
         reply = self.reply_to(attempted, answer, self.guess([action])[action] if guess is None else guess)
+        if self.summary.wrong_labels:
+            said = f"nothing is certain: {self.summary.wrong_labels:,} labels of the log are probably wrong"
+            return Explanation(reply, (said,))
         if self.contradiction is not None:
             place = self.summary.where(self.contradiction)
             return Explanation(reply, (f"nothing is certain: no model explains the label at {place}",))

@@ -22,7 +22,7 @@ from trace2strips.learners.windows.collection import (
 )
 from trace2strips.learners.windows.encoding import Encoding
 from trace2strips.learners.windows.projection import Projection
-from trace2strips.learners.windows.starts import Start
+from trace2strips.learners.windows.starts import Start, StartLevel
 from trace2strips.learners.windows.summary import StartNames
 from trace2strips.learners.windows.tables import mix
 from trace2strips.model.vocabulary import ACTION, INIT_ATOM, INIT_FALSE, INIT_STATE
@@ -33,7 +33,7 @@ DONE, STARTS, HISTORIES, TOKENS = range(4)  # why the kernel came back
 
 @compiled(vector=True)
 def list_histories(  # type: ignore[no-untyped-def]
-    first, last, tokens, refused, offsets, kinds, slot_start, slot_query, slot_tuple, slot_frame, slot_bit, frames,
+    first, last, own, by_objects, tokens, refused, offsets, kinds, slot_start, slot_query, slot_tuple, slot_frame, slot_bit, frames,
     parts, sizes, told_tuple, told_bit, stamp, head, start_stamp, start_of, told_stamp, told, nodes, row,
     start_rows, start_table, counts, table, hashes, query_of, begin_of, start_of_history, frame_of, listed, out, state,
 ):  # fmt: skip
@@ -54,6 +54,8 @@ def list_histories(  # type: ignore[no-untyped-def]
             if kind == INIT_STATE:
                 named = np.int64(token)
                 continue
+            if own >= 0:
+                named = own + np.int64(t)
             begin, end = slot_start[token], slot_start[token + 1]
             for slot in range(begin, end):
                 about, frame = slot_tuple[slot], slot_frame[slot]
@@ -61,7 +63,7 @@ def list_histories(  # type: ignore[no-untyped-def]
                     if 2 * (counts[4] + 2) > len(start_table) or counts[4] + 2 > len(start_rows):
                         state[2] = STARTS
                         return t
-                    fill_start_row(row, named, about, generation, told_stamp, told, parts, sizes)
+                    fill_start_row(row, named, about, generation, told_stamp, told, parts, sizes, by_objects)
                     start_stamp[about] = generation
                     start_of[about] = find_start(row, start_rows, start_table, counts)
                 if 2 * (state[0] + 2) > len(table) or state[0] + 2 > len(hashes):
@@ -117,7 +119,12 @@ class Rows:
     row_of: Int64[np.ndarray, " positions"]  # −1 where nothing is attempted
 
     @staticmethod
-    def of(dataset: Dataset, encoding: Encoding, refused: Bool[np.ndarray, " positions"] | None = None) -> Rows:
+    def of(
+        dataset: Dataset,
+        encoding: Encoding,
+        refused: Bool[np.ndarray, " positions"] | None = None,
+        start: StartLevel = StartLevel.SAME,
+    ) -> Rows:
         """`refused`: other labels than those of the log, where some of them were repaired."""
         labels = dataset.inapplicable if refused is None else refused
         e, tuples = encoding, len(encoding.tuples)
@@ -141,7 +148,8 @@ class Rows:
         at = 0
         while at < len(dataset):
             at = list_histories(
-                at, len(dataset), dataset.tokens, labels, dataset.offsets, dataset.vocabulary.kinds,
+                at, len(dataset), np.int64(len(dataset.vocabulary) if start == StartLevel.OWN else -1),
+                start == StartLevel.OBJECTS, dataset.tokens, labels, dataset.offsets, dataset.vocabulary.kinds,
                 e.slot_start, e.slot_query, e.slot_tuple, e.slot_frame, e.slot_bit, e.frames, e.parts, e.sizes,
                 e.told_tuple, e.told_bit, *arrays, scratch.start_rows, scratch.start_table, scratch.counts,
                 table, hashes, query_of, begin_of, start_of, frame_of, listed, out, state,

@@ -51,6 +51,7 @@ def to_text(summary: Summary) -> str:
         "start": str(summary.start),
         "arity": summary.projection.arity,
         "traces": summary.traces,
+        "wrong_labels": summary.wrong_labels,
         "naming": asdict(summary.naming),
         "schemas": summary.projection.schemas,
         "tests": summary.projection.tests,
@@ -139,6 +140,7 @@ class Reader:
             tuple(self.source(*row) for row in rows(record["sources"])), lines, tuple(self.sampled()),
             {self.name(number): whole(times, 0, 2**63) for number, times in rows(record["worked"])},
             self.named(record["told"]), None if record["example"] is None else self.named(record["example"]),
+            whole(record["wrong_labels"], 0, 2**63),
         )  # fmt: skip
 
     def reason(self, query: Any, by: Any) -> Reason:

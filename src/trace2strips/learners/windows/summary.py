@@ -55,6 +55,7 @@ class Summary:
     worked: Mapping[str, int] = field(default_factory=dict)  # how often each action did that was tried
     told: tuple[str, ...] = ()  # all initial atoms, sorted
     example: tuple[str, ...] | None = None  # those of the first trace that tells some
+    wrong_labels: int = 0  # that the log is taken to have: then nothing is certain
 
     def where(self, place: Place) -> str:
         """A place of the log for people."""
@@ -85,7 +86,7 @@ class Summary:
             self.start.sentence,
             f"a condition is about at most {objects}, all of them arguments of the action",
             "a refused attempt changed nothing",
-            "the labels are right",
+            f"{self.wrong_labels:,} labels are wrong: nothing is certain" if self.wrong_labels else "the labels are right",
         )
 
     def live(self, situation: dict[Reason, int]) -> dict[Reason, int]:
@@ -149,6 +150,11 @@ class Summary:
         refusals = [replace(r, reasons={seen(x): w for x, w in r.reasons.items()}) for r in self.refusals]
         found, left = reduce(dict(smallest), refusals)
         return replace(self, smallest=found, refusals=left, start=StartLevel.SAME)
+
+    @property
+    def nothing_certain(self) -> bool:
+        """Where no model explains the log, or labels of it are wrong."""
+        return self.wrong_labels > 0 or bool(self.inexplicable)
 
     @property
     def inexplicable(self) -> tuple[Refusal, ...]:

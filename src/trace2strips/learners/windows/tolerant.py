@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import permutations
+from itertools import permutations, product
 from math import log
 
 import numpy as np
@@ -96,9 +96,19 @@ def total_gain(gain, change, schema, forced, price_ask):  # type: ignore[no-unty
 
 
 @compiled(vector=True)
+def count_false(starts_true, free_starts):  # type: ignore[no-untyped-def]
+    """At how many of the starts that are free the predicate is false, and how many there are."""
+    false, free = 0, 0
+    for k in range(len(starts_true)):
+        free += free_starts[k]
+        false += free_starts[k] and not starts_true[k]
+    return false, free
+
+
+@compiled(vector=True)
 def climb(  # type: ignore[no-untyped-def]
-    signs, starts_true, free_starts, fixed, forced, schema, first, last, entry_asking, entry_begin, tokens, entry_start, weights,
-    price_sign, price_ask, gain, change, start_change,
+    signs, starts_true, free_starts, fixed, forced, schema, first, last, entry_asking, entry_begin, tokens, entry_start,
+    weights, price_sign, price_ask, price_start, gain, change, start_change,
 ):  # fmt: skip
     """Change signs (in place) while that pays. `forced` ≥ 0: this asking asks in any case; `fixed` ≥ 0: this
     token keeps its sign. Returns what is saved."""
@@ -125,9 +135,12 @@ def climb(  # type: ignore[no-untyped-def]
                 if total > best:
                     best, best_token, best_sign = total, t, s - 1
         best_start = -1
+        rare = count_false(starts_true, free_starts)
         for k in range(len(starts_true)):
             if free_starts[k]:
                 total = total_gain(gain, start_change[:, k], schema, forced, price_ask) - now
+                false = rare[0] + (1 if starts_true[k] else -1)
+                total -= price_start * (min(false, rare[1] - false) - min(rare[0], rare[1] - rare[0]))
                 if total > best:
                     best, best_start = total, k
         if best_start >= 0:
@@ -138,7 +151,7 @@ def climb(  # type: ignore[no-untyped-def]
             signed = 0
             for t in range(bits):
                 signed += signs[t] != 0
-            return now - price_sign * signed
+            return now - price_sign * signed - price_start * min(rare[0], rare[1] - rare[0])
 
 
 @compiled(vector=True)
@@ -225,6 +238,11 @@ class Board:
     def arity(self) -> int:
         return len(self.types)
 
+    @property
+    def beginnings(self) -> tuple[bool, ...]:
+        """How starts that atoms do not tell may begin."""
+        return (True, False) if self.free.any() else (True,)
+
     @cached_property
     def schema(self) -> Int64[np.ndarray, " askings"]:
         return np.array([schema for schema, _ in self.askings], dtype=np.int64)
@@ -252,6 +270,12 @@ class Fitted:
     asked: list[int] = field(default_factory=list)
     saved: float = 0.0
 
+    @property
+    def rare_starts(self) -> int:
+        """The starts, of those that atoms do not tell, at which the predicate is otherwise than at most."""
+        false = int((self.board.free & ~self.starts_true).sum())
+        return min(false, int(self.board.free.sum()) - false)
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -273,7 +297,8 @@ class TolerantSearch:
     def __init__(self, rows: Rows, noise: float, care: float = 1.0) -> None:
         self.care = care
         self.rows, self.noise, self.prices = rows, noise, Prices.at(noise)
-        kinds = {tuple(sorted(rows.types[schema][i] for i in positions)) for schema, positions in rows.projection.queries}
+        queries = rows.projection.queries
+        kinds = {tuple(sorted(rows.types[schema][i] for i in positions)) for schema, positions in queries}
         self.boards = [Board.of(rows, types) for types in sorted(kinds, key=lambda t: (len(t), t))]
         self.askings = sum(len(board.askings) for board in self.boards)
         self.false_count = np.zeros(len(rows.schema_of), dtype=np.int64)
@@ -374,6 +399,7 @@ class TolerantSearch:
         return (
             self.price_sign * int((fitted.signs != 0).sum())
             + self.price_ask * len(fitted.asked)
+            + self.price_start(fitted.board) * fitted.rare_starts
             + self.price_predicate(fitted.board)
         )
 
@@ -381,6 +407,10 @@ class TolerantSearch:
     def price_sign(self) -> float:
         """One price for all predicates, so that none is taken for being about fewer objects."""
         return self.prices.of(2 * max(board.bits for board in self.boards))
+
+    def price_start(self, board: Board) -> float:
+        """Of saying of one tuple that the predicate starts otherwise there than of most, where no atoms tell it."""
+        return self.prices.of(int(board.free.sum()))
 
     @property
     def price_ask(self) -> float:
@@ -428,22 +458,20 @@ class TolerantSearch:
             lo, hi = int(board.first[a]), int(board.first[a + 1])
             if not (weights[lo:hi] > 0).any():
                 continue
-            for option in board.options:
-                for d in range(-1, board.bits):
-                    signs = np.zeros(board.bits, dtype=np.int8)
-                    starts_true = board.starts_true(option)
-                    if d >= 0:
-                        signs[d] = -1
-                    elif option == FALSE and board.free.any():
-                        starts_true[board.free] = False
-                    saved = climb(
-                        signs, starts_true, board.free, d, a, board.schema, lo, hi, *board.arrays, weights, price, self.price_ask,
-                        *room,
-                    )
-                    key = signs.tobytes() + starts_true.tobytes()
-                    if saved > 0 and key not in seen:
-                        seen.add(key)
-                        yield float(saved), signs, starts_true, option
+            for option, free, d in product(board.options, board.beginnings, range(-1, board.bits)):
+                signs = np.zeros(board.bits, dtype=np.int8)
+                starts_true = board.starts_true(option)
+                starts_true[board.free] = free
+                if d >= 0:
+                    signs[d] = -1
+                saved = climb(
+                    signs, starts_true, board.free, d, a, board.schema, lo, hi, *board.arrays, weights, price,
+                    self.price_ask, self.price_start(board), *room,
+                )  # fmt: skip
+                key = signs.tobytes() + starts_true.tobytes()
+                if saved > 0 and key not in seen:
+                    seen.add(key)
+                    yield float(saved), signs, starts_true, option
 
     def room(self, board: Board) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = len(board.askings)
@@ -454,8 +482,8 @@ class TolerantSearch:
         board = fitted.board
         room = self.room(board)
         saved = climb(
-            fitted.signs, fitted.starts_true, board.free, -1, -1, board.schema, 0, len(board.entry_history), *board.arrays,
-            weights, self.price_sign, self.price_ask, *room,
+            fitted.signs, fitted.starts_true, board.free, -1, -1, board.schema, 0, len(board.entry_history),
+            *board.arrays, weights, self.price_sign, self.price_ask, self.price_start(board), *room,
         )  # fmt: skip
         fitted.asked, more = self.askers(fitted, room[0])
         fitted.saved = float(saved) + more - self.price_predicate(board)

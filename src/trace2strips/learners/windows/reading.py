@@ -1,0 +1,107 @@
+"""How a log is best read, where its names and starts as they stand leave refusals inexplicable.
+
+Then either labels are wrong, or something is not said: objects that actions do not name (`constants`), starts that
+differ although they are told alike, or names have no arguments at all. Each of these is a reading; the one with the shortest
+description of the log is taken. One that takes labels to be wrong must be shorter by `fitting.EVIDENCE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from trace2strips.learners.windows.constants import find_constants
+from trace2strips.learners.windows.fitting import Fit, fit, fit_clean, own_start_nats
+from trace2strips.learners.windows.starts import StartLevel
+from trace2strips.learners.windows.summary import Summary
+from trace2strips.traces import Dataset
+from trace2strips.traces.names import PLAIN, Naming
+
+Summarise = Callable[[Naming, StartLevel], Summary]  # with the smallest arity that explains the log
+MOST_NAMES = 60  # actions without arguments that are looked at instead of names that have some
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is kept of the log, the small model, and the description length by which readings are compared."""
+
+    summary: Summary
+    fit: Fit
+    nats: float
+
+
+def read_log(
+    dataset: Dataset,
+    naming: Naming,
+    summarise: Summarise,
+    start: StartLevel | None,
+    noise: float | int | None,
+    fixed: bool,
+) -> Reading:
+    """`fixed`: names are read as they are, whatever that leaves inexplicable."""
+    level = StartLevel.SAME if start is None else start
+    first = as_it_stands(dataset, naming, summarise, level, noise)
+    if not first.summary.inexplicable or noise == 0 and start is not None:
+        return first
+    readings = [first]
+    if first.fit.label_nats > first.fit.model_nats or not first.fit.noise:
+        readings += other_names(dataset, naming, summarise, level, noise, first, fixed)
+    if start is None:
+        readings += other_starts(dataset, naming, summarise, min(readings, key=lambda r: r.nats))
+    return min(readings, key=lambda reading: reading.nats)
+
+
+def as_it_stands(
+    dataset: Dataset, naming: Naming, summarise: Summarise, level: StartLevel, noise: float | int | None
+) -> Reading:
+    summary = summarise(naming, level)
+    if level == StartLevel.SAME or noise or (summary.inexplicable and noise is None):
+        found = fit(dataset, alike(summary, naming, summarise), noise)
+    else:
+        found, _ = fit_clean(dataset, alike(summary, naming, summarise))
+    return Reading(summary.without_own_starts(), found, found.handicapped)
+
+
+def alike(summary: Summary, naming: Naming, summarise: Summarise) -> Summary:
+    """What the small model is looked for in. It begins as told atoms and names say: how another trace starts nobody
+    knows."""
+    match summary.start:
+        case StartLevel.SAME:
+            return summary
+        case StartLevel.OBJECTS:
+            return summary.as_if_alike()
+    return summarise(naming, StartLevel.SAME)
+
+
+def other_names(
+    dataset: Dataset,
+    naming: Naming,
+    summarise: Summarise,
+    level: StartLevel,
+    noise: float | int | None,
+    first: Reading,
+    fixed: bool,
+) -> Iterator[Reading]:
+    """With constants, and without arguments."""
+    if naming == PLAIN:
+        return
+    found = find_constants(dataset, naming, first.summary.projection.arity, noise or 0.0)
+    if found != naming:
+        yield as_it_stands(dataset, found, summarise, level, noise)
+    if not fixed and len(dataset.vocabulary.actions) <= MOST_NAMES:
+        yield as_it_stands(dataset, PLAIN, summarise, level, noise)
+
+
+def other_starts(dataset: Dataset, naming: Naming, summarise: Summarise, best: Reading) -> Iterator[Reading]:
+    """Starts that differ although they are told alike."""
+    for level in (StartLevel.OBJECTS, StartLevel.OWN):
+        if level == StartLevel.OBJECTS and not dataset.vocabulary.has_init_false:
+            continue  # nothing is told: it is the level before
+        summary = summarise(naming, level)
+        if summary.inexplicable:
+            continue
+        nats = own_start_nats(dataset, naming, summary.projection.arity, level)
+        if nats < best.nats:
+            found, _ = fit_clean(dataset, alike(summary, naming, summarise))
+            yield Reading(summary.without_own_starts(), found, nats)
+            return
