@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from trace2strips.learners.windows.collection import collect_windows
+from trace2strips.learners.learning import learn, load
+from trace2strips.learners.suspects import find_suspects, from_csv, to_csv
 from trace2strips.learners.windows.constants import find_constants
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.fitting import Fit, fit, label_nats
+from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.memory import summarise_log
 from trace2strips.learners.windows.repair import most_likely
 from trace2strips.learners.windows.rows import Rows
 from trace2strips.learners.windows.simulation import simulate, wrong_traces
-from trace2strips.learners.windows.summary import summarise
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.tolerant import TolerantSearch, weigh
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import Naming, understand
+from trace2strips.traces.trace import Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.everyday import WORLDS, everyday_log, everyday_traces
 from trace2strips.worlds.sampling import SampleSettings, sample
@@ -33,9 +39,7 @@ def log(name: str, traces: int = 200, wrong: float = 0.0) -> Dataset:
 
 
 def fitted(dataset: Dataset, naming: Naming, noise: float | None = None) -> Fit:
-    encoding = encode(dataset, naming, 2)
-    summary = summarise(collect_windows(dataset, encoding), dataset.vocabulary)
-    return fit(dataset, encoding, naming, summary, noise)
+    return fit(dataset, summarise_log(dataset, naming, 2, StartLevel.SAME), noise)
 
 
 def accuracy(lifted: LiftedWorld, name: str) -> float:
@@ -132,10 +136,10 @@ def test_labels_are_described_by_their_entropy() -> None:
 @pytest.mark.parametrize("name", list(WORLDS))
 def test_clean_logs_have_no_wrong_label(name: str) -> None:
     dataset = log(name)
-    naming = find_constants(dataset, understand(dataset.vocabulary.actions), 2, 0.0)
-    found = fitted(dataset, naming)
-    assert found.noise == 0
-    assert accuracy(found.lifted, name) >= 0.93
+    learned = learn(dataset, Windows())
+    assert learned.figures.noise == 0
+    assert learned.suspects == ()
+    assert accuracy(learned.lifted, name) >= 0.93
 
 
 @pytest.mark.parametrize("name", ["door", "order", "api"])
@@ -195,3 +199,33 @@ def test_no_constant_where_none_is_needed() -> None:
     dataset = sample(get_domain("ferry:3x3"), SampleSettings(40, 40, suffix="none"))
     naming = understand(dataset.vocabulary.actions, "_")
     assert find_constants(dataset, naming, 2, 0.0) == naming
+
+
+def test_what_is_wrong_is_listed_with_its_place_and_nothing_is_certain(tmp_path: Path) -> None:
+    """From a file to the list in the run folder."""
+    traces = everyday_log("order", 200)
+    dataset = Dataset.of(traces)
+    file = tmp_path / "log.jsonl"
+    written = [json.dumps({"actions": list(t.actions), "ok": [*t.ok]}) for t in traces]
+    third = traces[2]
+    labels = [*third.ok]
+    labels[4] = not labels[4]
+    written[2] = json.dumps({"actions": list(third.actions), "ok": labels})
+    file.write_text("\n".join(written) + "\n")
+    learned = learn(file, Windows())
+    (suspect,) = learned.suspects
+    assert (suspect.action, suspect.worked, suspect.line, suspect.attempt) == (third.actions[4], labels[4], 3, 5)
+    assert str(file) in suspect.place
+    learned.save(tmp_path / "run")
+    assert load(tmp_path / "run").suspects == learned.suspects
+    assert learned.ask(Trace((), ()), "create").answer == "open"
+    assert "nothing is certain" in " ".join(learned.figures.warnings)
+    assert learn(dataset, Windows(noise=0)).figures.noise == 0
+
+
+def test_lists_of_suspects_are_read_as_written() -> None:
+    dataset = log("door", 20)
+    suspects = find_suspects(dataset, ~dataset.inapplicable)[:50]
+    assert from_csv(to_csv(suspects)) == suspects
+    with pytest.raises(ValueError, match="no list"):
+        from_csv("a,b\n1,2\n")

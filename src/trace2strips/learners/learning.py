@@ -7,8 +7,8 @@ from pathlib import Path
 from trace2strips.errors import FileError, UserError
 from trace2strips.learners.learner import Figures, Job, Learned, Learner, Watcher
 from trace2strips.learners.registry import make_learner
-from trace2strips.learners.suspects import from_csv
 from trace2strips.learners.runs import broken, read_run
+from trace2strips.learners.suspects import from_csv
 from trace2strips.traces.reading import Traces, as_dataset
 
 

@@ -7,58 +7,60 @@ stays where the description of the log gets shorter by it. What is found is show
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
-from math import log
 
 from trace2strips.learners.windows.encoding import encode
-from trace2strips.learners.windows.fitting import EVIDENCE, label_nats, traces_with
-from trace2strips.learners.windows.rows import Rows
-from trace2strips.learners.windows.tolerant import TolerantSearch
+from trace2strips.learners.windows.fitting import EVIDENCE, quick_nats
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import Naming
 
-ATTEMPTS = 25_000, 10_000  # of the log that are looked at, without wrong labels and with them
 MOST = 80  # pairs of a schema and an object that are tried; with more objects the log must name them
-CARE = 10.0
+FEW = 50  # refusals left inexplicable for which a constant each is looked for
 
 
-def find_constants(dataset: Dataset, naming: Naming, arity: int, noise: float) -> Naming:
-    """The naming with constants, or as it was."""
-    some = dataset.first(traces_with(dataset, ATTEMPTS[noise > 0]))
-
-    def nats(naming: Naming) -> float:
-        rows = Rows.of(some, encode(some, naming, arity))
-        attempts = int((rows.row_of >= 0).sum())
-        search = TolerantSearch(rows, max(noise, 1 / (attempts + 1)), CARE)
-        search.fill()
-        search.care = 1.0
-        search.fit_again()
-        return search.size_nats + label_nats(search.errors, attempts)
-
-    pairs = list(candidates(some, naming, arity))
+def find_constants(dataset: Dataset, naming: Naming, arity: int, noise: float | int) -> Naming:
+    """The naming with constants that make the description shorter by the `EVIDENCE` that anything unsaid needs."""
+    pairs = list(candidates(dataset, naming, arity))
     if not pairs or len(pairs) > MOST:
         return naming
-    # which of the pairs it is must be said too; with wrong labels more is asked, as what was found may not be shortest
-    bar = EVIDENCE if noise else log(len(pairs))
-    best, shortest = naming, nats(naming)
+    best, shortest = naming, quick_nats(dataset, naming, arity, float(noise))
     while True:
         changes = list(changed(best, pairs))
-        lengths = [nats(change) for change in changes]
+        lengths = [quick_nats(dataset, change, arity, float(noise)) for change in changes]
         least = min(lengths, default=shortest)
-        if least + bar >= shortest:
+        if least + EVIDENCE >= shortest:
             return best
         best, shortest = changes[lengths.index(least)], least
 
 
+def complete_constants(
+    dataset: Dataset, naming: Naming, arity: int, inexplicable: Callable[[Naming], int]
+) -> Naming | None:
+    """The naming with further constants, so that nothing is inexplicable; None where none do that."""
+    pairs = list(candidates(dataset, naming, arity))
+    left = inexplicable(naming)
+    if not 0 < left <= FEW or len(pairs) > MOST:
+        return None
+    while left:
+        changes = list(changed(naming, pairs))
+        counts = [inexplicable(change) for change in changes]
+        if min(counts, default=left) >= left:
+            return None
+        left = min(counts)
+        naming = changes[counts.index(left)]
+    return naming
+
+
 def candidates(dataset: Dataset, naming: Naming, arity: int) -> Iterator[tuple[str, str]]:
-    """Schemas with objects of types that none of their arguments has."""
-    encoding = encode(dataset, naming, arity)
+    """Schemas with objects of types that none of their own arguments has."""
+    plain = naming.with_constants(())
+    encoding = encode(dataset, plain, arity)
     number_of = {schema: number for number, schema in enumerate(encoding.projection.schemas)}
     kind_of: dict[str, int] = {}
     kinds: dict[str, set[int]] = {}
     for name in dataset.vocabulary.actions:
-        schema, objects = naming.schema(name)
+        schema, objects = plain.schema(name)
         types = encoding.types[number_of[schema]]
         kind_of |= dict(zip(objects, types, strict=True))
         kinds.setdefault(schema[0], set()).update(types)

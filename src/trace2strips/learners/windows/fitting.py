@@ -33,6 +33,7 @@ FIRST_NOISE = 0.02  # where the estimate of an unknown noise level begins
 CARES = (3.0, 10.0, 30.0)  # how many refusals one forbidden success outweighs while predicates are looked for
 ROUNDS = 4  # of repairing labels and fitting again
 FLIP = 1.6  # contradictions that one wrong label must remove, while the model may still be wrong itself
+QUICK_ATTEMPTS, QUICK_CARE = 10_000, 10.0  # where readings are tried
 MOST_ATTEMPTS = 300_000  # of a log with wrong labels that are counted
 
 
@@ -53,7 +54,7 @@ class Fit:
     @property
     def handicapped(self) -> float:
         """The length by which fits are compared: wrong labels must be worth believing in."""
-        return self.nats + (EVIDENCE if self.noise else 0.0)
+        return self.nats + (EVIDENCE if self.label_nats else 0.0)
 
 
 def label_nats(wrong: float | int, attempts: int) -> float:
@@ -154,7 +155,21 @@ def search_noisy(rows: Rows, level: float, found: Sequence[Predicate] | None) ->
     for search in searches:
         search.adopt(found or ())
         search.run()
-    return min(searches, key=lambda s: s.nats)
+    best = min(searches, key=lambda s: s.nats)
+    best.improve()
+    return best
+
+
+def quick_nats(dataset: Dataset, naming: Naming, arity: int, noise: float) -> float:
+    """About how long the description is, from the beginning of the log and a first search."""
+    some = dataset.first(traces_with(dataset, QUICK_ATTEMPTS))
+    rows = Rows.of(some, encode(some, naming, arity))
+    attempts = int((rows.row_of >= 0).sum())
+    search = TolerantSearch(rows, max(noise, 1 / (attempts + 1)), QUICK_CARE)
+    search.fill()
+    search.care = 1.0
+    search.fit_again()
+    return search.size_nats + label_nats(search.errors, attempts)
 
 
 def own_start_nats(dataset: Dataset, naming: Naming, arity: int, start: StartLevel) -> float:

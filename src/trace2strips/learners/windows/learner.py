@@ -70,7 +70,9 @@ class Windows(Learner):
         if self.arity is not None and not 0 <= self.arity <= MOST:
             raise UserError(f"atoms about {self.arity} objects", hint=f"0 to {MOST}")
         if self.noise is not None and not 0 <= self.noise < 0.5:
-            raise UserError(f"a share of {self.noise} wrong labels", hint="0 to less than 0.5: half of them say nothing")
+            raise UserError(
+                f"a share of {self.noise} wrong labels", hint="0 to less than 0.5: half of them say nothing"
+            )
 
     def told_by(self, dataset: Dataset) -> Windows:
         return self if self.separator is not None else replace(self, separator=dataset.separator)

@@ -246,7 +246,9 @@ class LiftedWorld:
                 if not fixed.keys() >= set(pair)
             ]
             parameters = tuple(
-                (v, names[kind]) for i, (v, kind) in enumerate(zip(variables, action.types, strict=True)) if i not in fixed
+                (v, names[kind])
+                for i, (v, kind) in enumerate(zip(variables, action.types, strict=True))
+                if i not in fixed
             )
             found[number] = Schema(spelled, parameters, tuple(pre), (), tuple(add), tuple(delete))
         return [found[i] for i in range(len(self.actions))]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from trace2strips.learners.windows.constants import find_constants
-from trace2strips.learners.windows.fitting import Fit, fit, fit_clean, own_start_nats
+from trace2strips.learners.windows.constants import complete_constants, find_constants
+from trace2strips.learners.windows.fitting import Fit, fit, fit_clean, own_start_nats, quick_nats
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary
 from trace2strips.traces import Dataset
@@ -41,7 +41,7 @@ def read_log(
     """`fixed`: names are read as they are, whatever that leaves inexplicable."""
     level = StartLevel.SAME if start is None else start
     first = as_it_stands(dataset, naming, summarise, level, noise)
-    if not first.summary.inexplicable or noise == 0 and start is not None:
+    if not first.summary.inexplicable or (noise == 0 and start is not None):
         return first
     readings = [first]
     if first.fit.label_nats > first.fit.model_nats or not first.fit.noise:
@@ -85,11 +85,20 @@ def other_names(
     """With constants, and without arguments."""
     if naming == PLAIN:
         return
-    found = find_constants(dataset, naming, first.summary.projection.arity, noise or 0.0)
+    arity, level_of_noise = first.summary.projection.arity, first.fit.noise
+
+    def left(naming: Naming) -> int:
+        return len(summarise(naming, level).inexplicable)
+
+    found = find_constants(dataset, naming, arity, level_of_noise)
     if found != naming:
         yield as_it_stands(dataset, found, summarise, level, noise)
+    if (complete := complete_constants(dataset, found, arity, left)) is not None:
+        yield as_it_stands(dataset, complete, summarise, level, noise)
     if not fixed and len(dataset.vocabulary.actions) <= MOST_NAMES:
-        yield as_it_stands(dataset, PLAIN, summarise, level, noise)
+        lengths = [quick_nats(dataset, names, arity, level_of_noise) for names in (PLAIN, found)]
+        if lengths[0] < lengths[1]:
+            yield as_it_stands(dataset, PLAIN, summarise, level, noise)
 
 
 def other_starts(dataset: Dataset, naming: Naming, summarise: Summarise, best: Reading) -> Iterator[Reading]:

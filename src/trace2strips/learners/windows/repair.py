@@ -96,9 +96,7 @@ def decode(  # type: ignore[no-untyped-def]
                 k = parents[i - begin, k]
 
 
-def most_likely(
-    model: StripsModel, dataset: Dataset, flip: float, miss: float
-) -> Bool[np.ndarray, " positions"]:
+def most_likely(model: StripsModel, dataset: Dataset, flip: float, miss: float) -> Bool[np.ndarray, " positions"]:
     """Which attempts were really refused, most likely. `model` is over the tokens of the dataset."""
     bits = model.bits
     words = max(1, bits.pre.shape[1])

@@ -86,7 +86,9 @@ class Summary:
             self.start.sentence,
             f"a condition is about at most {objects}, all of them arguments of the action",
             "a refused attempt changed nothing",
-            f"{self.wrong_labels:,} labels are wrong: nothing is certain" if self.wrong_labels else "the labels are right",
+            f"{self.wrong_labels:,} labels are wrong: nothing is certain"
+            if self.wrong_labels
+            else "the labels are right",
         )
 
     def live(self, situation: dict[Reason, int]) -> dict[Reason, int]:

@@ -318,7 +318,8 @@ class TolerantSearch:
         """Find predicates carefully, then fit them by the errors they really make."""
         self.fill()
         self.care = 1.0
-        self.settle()
+        self.fit_again()
+        self.fill()
 
     def settle(self) -> None:
         """The predicates that are there, fitted, completed and replaced while that makes the description shorter."""
