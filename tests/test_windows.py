@@ -333,7 +333,7 @@ def test_more_objects_are_tried_where_two_do_not_explain() -> None:
     assert isinstance(learned.lifted, LiftedWorld)
     assert [len(predicate.types) for predicate in learned.lifted.predicates] == [3]
     assert learned.figures.train_errors == 0
-    fixed = t2s.learn(traces, Windows(arity=2))
+    fixed = t2s.learn(traces, Windows(arity=2, noise=0))
     assert "no STRIPS model" in fixed.figures.warnings[0]
 
 
@@ -408,7 +408,7 @@ def test_one_wrong_label_does_not_hide_the_others(place: int) -> None:
     log = [*DOOR[:place], [("open", False)], *DOOR[place:]]
     learned = t2s.learn(log, "windows")
     assert learned.figures.train_errors == 1
-    assert "1 refusals that no STRIPS model can explain" in learned.figures.warnings[0]
+    assert re.match("1 (labels are probably wrong|refusals that no STRIPS model can)", learned.figures.warnings[0])
     dataset = t2s.Dataset.of([Trace(tuple(a for a, _ in steps), tuple(ok for _, ok in steps)) for steps in log])
     answers = answer_all(summary_of(dataset, PLAIN), dataset, PLAIN)
     assert set(answers.tolist()) <= {Answer.OPEN, Answer.NOT_ASKED}

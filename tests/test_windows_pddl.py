@@ -183,6 +183,7 @@ def test_names_with_spaces() -> None:
     steps = (("drop a b", False), ("take a b", True), ("take a b", False), ("drop a b", True), ("take a b", True))
     init = frozenset({"on a b", "on c b"})
     traces = [t2s.Trace(tuple(a for a, _ in steps), tuple(ok for _, ok in steps), init)] * 3
+    traces.append(t2s.Trace(("take a d", "take c b"), (False, True), init))  # it is about both
     learned = t2s.learn(traces, "windows")
     (goal,) = [p.name for p in lifted_of(learned).predicates if p.name == "can-drop"]
     assert learned.plan([f"{goal} x y"], init=["on x y"]).plan == ("take x y",)

@@ -69,8 +69,8 @@ def learn(
     from trace2strips.learners.runs import RunLog, content_hash, open_run
     from trace2strips.traces import read_traces
 
-    told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate,
-            "network_only": network_only or None, "separator": separator, "arity": arity, "start": start, "noise": noise}  # fmt: skip
+    told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate, "separator": separator,
+            "network_only": network_only or None, "arity": arity, "start": start, "noise": noise}  # fmt: skip
     given = {name: value for name, value in told.items() if value is not None}
     if update is not None:
         if given or learner not in (DEFAULT, "windows"):

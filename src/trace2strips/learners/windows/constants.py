@@ -2,7 +2,8 @@
 
 Preconditions and effects are about an action's own arguments; a log in which some are not has refusals that no lifted
 model explains. Here such objects are found: an object is tried for every schema that has no argument of its type, and
-stays where the description of the log gets shorter by it. What is found is shown to the user, who may name it in the log.
+stays where the description of the log gets shorter by it. What is found is shown to the user, who may name it in the
+log.
 """
 
 from __future__ import annotations

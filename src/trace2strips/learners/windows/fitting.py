@@ -1,8 +1,8 @@
 """Which small model describes a log best: one that explains every label, or one that takes some labels to be wrong.
 
 Both are chosen by description length in nats: what the model says, plus what it takes to say which labels are wrong,
-N·h(e/N) for e of N (h is the binary entropy). Where the log is explainable labels count as right unless taking some to be
-wrong is shorter by `EVIDENCE`.
+N·h(e/N) for e of N (h is the binary entropy). Where the log is explainable labels count as right unless taking some to
+be wrong is shorter by `EVIDENCE`.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def fit(dataset: Dataset, summary: Summary, noise: float | int | None) -> Fit:
 
 
 def fit_clean(dataset: Dataset, summary: Summary) -> tuple[Fit, Rows]:
-    """Every label is explained that can be. What the search finds in the summary is made smaller on the kept sample, and
-    completed where the sample does not show all."""
+    """Every label is explained that can be. What the search finds in the summary is made smaller on the kept sample,
+    and completed where the sample does not show all."""
     predicates, rows, nats = small_predicates(summary)
     lifted = lift(predicates, summary.projection, summary.types, summary.naming)
     return Fit(without_needless(lifted, sample_of(summary)), dataset.inapplicable, 0.0, nats, 0.0), rows
@@ -92,10 +92,22 @@ def small_predicates(summary: Summary) -> tuple[list[Predicate], Rows, float]:
     encoding = encode(sample, summary.naming, summary.projection.arity, summary.projection)
     rows = replace(Rows.of(sample, encoding), types=summary.types)
     search = Search(summary)
+    found = search.run()
     strict = TolerantSearch(rows, STRICT)
-    strict.adopt(search.run())
+    strict.adopt(found)
     strict.settle()
-    return search.run(strict.predicates), rows, strict.size_nats
+    return search.run(with_all_signs(strict.predicates, found)), rows, strict.size_nats
+
+
+def with_all_signs(predicates: Sequence[Predicate], found: Sequence[Predicate]) -> list[Predicate]:
+    """Signs that explain something stay, even where others explain it too: `pick-up` takes `clear` away, although the
+    hand is enough to refuse what comes next."""
+
+    def is_part(one: Predicate, other: Predicate) -> bool:
+        same = (one.types, one.start, one.true_at) == (other.types, other.start, other.true_at)
+        return same and not one.adds & ~other.adds and not one.deletes & ~other.deletes
+
+    return [next((other for other in found if is_part(one, other)), one) for one in predicates]
 
 
 def sample_of(summary: Summary) -> Dataset:
@@ -105,7 +117,7 @@ def sample_of(summary: Summary) -> Dataset:
 def is_doubtful(rows: Rows, summary: Summary, clean: Fit) -> bool:
     """Whether some labels of the sample are worth a second look: a model that gets them wrong is shorter."""
     attempts = int((rows.row_of >= 0).sum())
-    doubt = TolerantSearch(rows, 1 / (attempts + 1))
+    doubt = TolerantSearch(rows, 1 / (attempts + 2))
     doubt.adopt(Search(summary).run())
     doubt.settle()
     return doubt.errors > 0 and doubt.size_nats + label_nats(doubt.errors, attempts) + EVIDENCE < clean.nats
@@ -130,7 +142,7 @@ def fit_noisy(dataset: Dataset, summary: Summary, noise: float | int | None) -> 
     for _ in range(ROUNDS):
         seen.add(labels.tobytes())
         rows = replace(Rows.of(some, encoding, labels), types=summary.types)
-        search = search_noisy(rows, min(0.3, max(level, 1 / (attempts + 1))), found)
+        search = search_noisy(rows, min(0.3, max(level, 1 / (attempts + 2))), found)
         found = search.predicates
         lifted = lift(found, summary.projection, summary.types, naming)
         wrong = search.errors + float((labels != some.inapplicable).sum())
@@ -165,7 +177,7 @@ def quick_nats(dataset: Dataset, naming: Naming, arity: int, noise: float) -> fl
     some = dataset.first(traces_with(dataset, QUICK_ATTEMPTS))
     rows = Rows.of(some, encode(some, naming, arity))
     attempts = int((rows.row_of >= 0).sum())
-    search = TolerantSearch(rows, max(noise, 1 / (attempts + 1)), QUICK_CARE)
+    search = TolerantSearch(rows, max(noise, 1 / (attempts + 2)), QUICK_CARE)
     search.fill()
     search.care = 1.0
     search.fit_again()

@@ -28,13 +28,13 @@ from trace2strips.learners.training import Report
 from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
-from trace2strips.learners.windows.fitting import Fit, fit_clean
+from trace2strips.learners.windows.fitting import fit_clean
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.memory import merge, remember, summarise_log
 from trace2strips.learners.windows.projection import arity_of, count_tokens
 from trace2strips.learners.windows.questions import Questions
-from trace2strips.learners.windows.reading import read_log
+from trace2strips.learners.windows.reading import Reading, read_log
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import wrong_traces
@@ -95,11 +95,10 @@ class Windows(Learner):
         naming = understand(dataset.vocabulary.actions, self.separator)
         job.tell("windows", Report())
         start = None if self.start is None else StartLevel(self.start)
-        found = read_log(
-            dataset, naming, partial(self.summarise_at, dataset), start, self.noise, self.separator is not None
-        )
+        fixed = self.separator is not None or self.arity is not None
+        found = read_log(dataset, naming, partial(self.summarise_at, dataset), start, self.noise, fixed)
         job.tell("predicates", Report())
-        return self.finished(found.summary, found.fit, dataset, job, clock)
+        return self.finished(found, dataset, job, clock)
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
         clock = time.perf_counter()
@@ -129,14 +128,17 @@ class Windows(Learner):
             )
         job.tell("predicates", Report())
         searched = summary.as_if_alike() if summary.start == StartLevel.OBJECTS else summary
-        found = self.finished(summary, fit_clean(dataset, searched)[0], dataset, job, clock)
+        fit, _ = fit_clean(dataset, searched)
+        reading = Reading(summary, fit, fit.nats, len(searched.inexplicable))
+        found = self.finished(reading, dataset, job, clock)
         data = hashlib.sha256(f"{learned.data} {found.data}".encode()).hexdigest()
         figures = replace(found.figures, earlier_traces=before.traces)
         world = lifted_of(found).world(vocabulary)
         return replace(found, data=data, vocabulary=vocabulary, world=world, figures=figures.with_model(world))
 
-    def finished(self, summary: Summary, found: Fit, dataset: Dataset, job: Job, clock: float) -> Learned:
+    def finished(self, reading: Reading, dataset: Dataset, job: Job, clock: float) -> Learned:
         """With all that planners and people want to know."""
+        summary, found = reading.summary, reading.fit
         lifted = with_relations(found.lifted, summary.worked, summary.told)
         lifted = replace(lifted, example=summary.example)
         errors = int(wrong_traces(lifted, dataset).sum())
@@ -145,12 +147,14 @@ class Windows(Learner):
         summary = replace(summary, wrong_labels=len(suspects))
         warnings = one_sided(dataset)
         if suspects:
+            right = "(--noise 0: they are right)"
             warnings.append(
-                f"{len(suspects)} labels are probably wrong, first {suspects[0]}: nothing is certain (--noise 0: they are right)"
+                f"{len(suspects)} labels are probably wrong, so nothing is certain {right}: {suspects[0]}, …"
             )
-        elif summary.inexplicable:
+        elif reading.unexplained:
             hint = "(hint: trace2strips check --strips)"
-            warnings.append(f"{len(summary.inexplicable)} refusals that no STRIPS model can explain {hint}")
+            start = StartLevel.SAME.sentence
+            warnings.append(f"{reading.unexplained} refusals that no STRIPS model can explain if {start} {hint}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(

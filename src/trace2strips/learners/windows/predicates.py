@@ -252,10 +252,11 @@ class Frame:
 def reframed(by: int | Start, table: list[int], order: tuple[int, ...]) -> int | Start:
     if isinstance(by, int):
         return table[by]
-    if by[0] == "told":
+    if by[0] in ("told", "told-of"):
         where = {place: j for j, place in enumerate(order)}
-        literals = [(literal[0], *(where[i] for i in literal[1:])) for literal in by[1:]]
-        return ("told", *sorted(literals, key=repr))
+        known = 1 if by[0] == "told" else 2
+        literals = sorted(((name, *(where[i] for i in rest)) for name, *rest in by[known:]), key=repr)
+        return ("told", *literals) if known == 1 else ("told-of", tuple(by[1][i] for i in order), *literals)
     return (*by[:2], *(by[2 + i] for i in order))
 
 

@@ -1,8 +1,8 @@
 """How a log is best read, where its names and starts as they stand leave refusals inexplicable.
 
 Then either labels are wrong, or something is not said: objects that actions do not name (`constants`), starts that
-differ although they are told alike, or names have no arguments at all. Each of these is a reading; the one with the shortest
-description of the log is taken. One that takes labels to be wrong must be shorter by `fitting.EVIDENCE`.
+differ although they are told alike, or names have no arguments at all. Each of these is a reading; the one with the
+shortest description of the log is taken. One that takes labels to be wrong must be shorter by `fitting.EVIDENCE`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Reading:
     summary: Summary
     fit: Fit
     nats: float
+    unexplained: int = 0  # refusals that no model explains which begins as the small one does
 
 
 def read_log(
@@ -55,11 +56,12 @@ def as_it_stands(
     dataset: Dataset, naming: Naming, summarise: Summarise, level: StartLevel, noise: float | int | None
 ) -> Reading:
     summary = summarise(naming, level)
+    searched = alike(summary, naming, summarise)
     if level == StartLevel.SAME or noise or (summary.inexplicable and noise is None):
-        found = fit(dataset, alike(summary, naming, summarise), noise)
+        found = fit(dataset, searched, noise)
     else:
-        found, _ = fit_clean(dataset, alike(summary, naming, summarise))
-    return Reading(summary.without_own_starts(), found, found.handicapped)
+        found, _ = fit_clean(dataset, searched)
+    return Reading(summary.without_own_starts(), found, found.handicapped, len(searched.inexplicable))
 
 
 def alike(summary: Summary, naming: Naming, summarise: Summarise) -> Summary:
@@ -111,6 +113,7 @@ def other_starts(dataset: Dataset, naming: Naming, summarise: Summarise, best: R
             continue
         nats = own_start_nats(dataset, naming, summary.projection.arity, level)
         if nats < best.nats:
-            found, _ = fit_clean(dataset, alike(summary, naming, summarise))
-            yield Reading(summary.without_own_starts(), found, nats)
+            searched = alike(summary, naming, summarise)
+            found, _ = fit_clean(dataset, searched)
+            yield Reading(summary.without_own_starts(), found, nats, len(searched.inexplicable))
             return

@@ -33,9 +33,10 @@ DONE, STARTS, HISTORIES, TOKENS = range(4)  # why the kernel came back
 
 @compiled(vector=True)
 def list_histories(  # type: ignore[no-untyped-def]
-    first, last, own, by_objects, tokens, refused, offsets, kinds, slot_start, slot_query, slot_tuple, slot_frame, slot_bit, frames,
-    parts, sizes, told_tuple, told_bit, stamp, head, start_stamp, start_of, told_stamp, told, nodes, row,
-    start_rows, start_table, counts, table, hashes, query_of, begin_of, start_of_history, frame_of, listed, out, state,
+    first, last, own, by_objects, tokens, refused, offsets, kinds, slot_start, slot_query, slot_tuple, slot_frame,
+    slot_bit, frames, parts, sizes, told_tuple, told_bit, stamp, head, start_stamp, start_of, told_stamp, told, nodes,
+    row, start_rows, start_table, counts, table, hashes, query_of, begin_of, start_of_history, frame_of, listed,
+    out, state,
 ):  # fmt: skip
     """out[i, k]: the history that the k-th query of the attempt at position i sees. state: histories, tokens, why."""
     for t in range(first, last):

@@ -82,13 +82,12 @@ class Summary:
     def assumptions(self) -> tuple[str, ...]:
         """What whatever is certain assumes, a sentence each."""
         objects = f"{self.projection.arity} object{'s' * (self.projection.arity != 1)}"
+        wrong = f"{self.wrong_labels:,} labels are wrong: nothing is certain"
         return (
             self.start.sentence,
             f"a condition is about at most {objects}, all of them arguments of the action",
             "a refused attempt changed nothing",
-            f"{self.wrong_labels:,} labels are wrong: nothing is certain"
-            if self.wrong_labels
-            else "the labels are right",
+            wrong if self.wrong_labels else "the labels are right",
         )
 
     def live(self, situation: dict[Reason, int]) -> dict[Reason, int]:

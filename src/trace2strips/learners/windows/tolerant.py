@@ -6,9 +6,9 @@ predicate. So a rare condition is believed if it explains more than a few wrong 
 follows from ε. At ε = 0 every label would have to be explained; then `predicates.Search` does it better.
 
 Predicates are found one by one. Each begins as one action that takes something away from one that asks, and climbs: the
-sign whose change saves most is changed, until none saves anything; whoever gains by asking asks. All changes are weighed
-in one pass over the histories: only the signed token that stands first in a history says whether the predicate holds,
-so changing a sign matters only at tokens up to that one. Predicates that are there are fitted again beside each other.
+sign whose change saves most is changed, until none saves anything; whoever gains by asking asks. All changes are
+weighed in one pass: only the signed token that stands first in a history says whether the predicate
+holds, so changing a sign matters only at tokens up to that one. Predicates that are there are fitted again beside each other.
 """
 
 from __future__ import annotations
@@ -49,10 +49,7 @@ def weigh(  # type: ignore[no-untyped-def]
         at = begin
         while at < end and signs[tokens[at]] == 0:
             at += 1
-        if at < end:
-            true = signs[tokens[at]] > 0
-        else:
-            true = starts_true[entry_start[e]]
+        true = signs[tokens[at]] > 0 if at < end else starts_true[entry_start[e]]
         if not true:
             gain[a] += w
         for j in range(begin, at):
