@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -180,13 +181,16 @@ def test_a_plan_for_objects_never_seen(blocks: Learned) -> None:
 
 
 def test_names_with_spaces() -> None:
-    steps = (("drop a b", False), ("take a b", True), ("take a b", False), ("drop a b", True), ("take a b", True))
-    init = frozenset({"on a b", "on c b"})
-    traces = [t2s.Trace(tuple(a for a, _ in steps), tuple(ok for _, ok in steps), init)] * 3
-    traces.append(t2s.Trace(("take a d", "take c b"), (False, True), init))  # it is about both
+    traces = []
+    for x, y in permutations("abc", 2):
+        (z,) = set("abc") - {x, y}
+        steps = ((f"take {z} {y}", False), (f"drop {x} {y}", False), (f"take {x} {y}", True), (f"take {x} {y}", False),
+                 (f"drop {x} {y}", True), (f"drop {x} {y}", False), (f"take {x} {y}", True))  # fmt: skip
+        traces.append(t2s.Trace(tuple(a for a, _ in steps), tuple(ok for _, ok in steps), frozenset({f"on {x} {y}"})))
     learned = t2s.learn(traces, "windows")
-    (goal,) = [p.name for p in lifted_of(learned).predicates if p.name == "can-drop"]
-    assert learned.plan([f"{goal} x y"], init=["on x y"]).plan == ("take x y",)
+    (goal,) = [p for p in lifted_of(learned).predicates if p.name == "can-drop"]
+    wanted = " ".join((goal.name, *("x", "y")[: len(goal.types)]))
+    assert learned.plan([wanted], init=["on x y"]).plan == ("take x y",)
 
 
 def test_the_map_of_other_objects_must_be_told(puzzle: Learned) -> None:

@@ -19,7 +19,6 @@ from trace2strips.learners.windows.lifted import LiftedWorld, lift
 from trace2strips.learners.windows.predicates import Predicate, Search
 from trace2strips.learners.windows.repair import most_likely
 from trace2strips.learners.windows.rows import Rows
-from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.learners.windows.tolerant import TolerantSearch
@@ -182,12 +181,3 @@ def quick_nats(dataset: Dataset, naming: Naming, arity: int, noise: float) -> fl
     search.care = 1.0
     search.fit_again()
     return search.size_nats + label_nats(search.errors, attempts)
-
-
-def own_start_nats(dataset: Dataset, naming: Naming, arity: int, start: StartLevel) -> float:
-    """How long the log's description is if starts are told apart at this level and all labels are right."""
-    some = dataset.first(traces_with(dataset, MOST_ATTEMPTS))
-    rows = Rows.of(some, encode(some, naming, arity), start=start)
-    search = TolerantSearch(rows, STRICT, 10.0)
-    search.run()
-    return search.size_nats + label_nats(search.errors, int((rows.row_of >= 0).sum()))

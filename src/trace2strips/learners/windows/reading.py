@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import log
+from typing import Any
 
 from trace2strips.learners.windows.constants import complete_constants, find_constants
-from trace2strips.learners.windows.fitting import Fit, fit, fit_clean, own_start_nats, quick_nats
+from trace2strips.learners.windows.fitting import Fit, fit, fit_clean, quick_nats
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary
 from trace2strips.traces import Dataset
@@ -111,9 +113,15 @@ def other_starts(dataset: Dataset, naming: Naming, summarise: Summarise, best: R
         summary = summarise(naming, level)
         if summary.inexplicable:
             continue
-        nats = own_start_nats(dataset, naming, summary.projection.arity, level)
+        searched = alike(summary, naming, summarise)
+        found, _ = fit_clean(dataset, searched)
+        starts = len(dataset) if level == StartLevel.OWN else len(very_objects(summary))
+        nats = found.model_nats + log(2) * starts * len(found.lifted.predicates)  # how each predicate starts there
         if nats < best.nats:
-            searched = alike(summary, naming, summarise)
-            found, _ = fit_clean(dataset, searched)
             yield Reading(summary.without_own_starts(), found, nats, len(searched.inexplicable))
             return
+
+
+def very_objects(summary: Summary) -> set[Any]:
+    """The tuples of objects that starts are told apart by."""
+    return {by[1] for _, by in summary.smallest if not isinstance(by, int) and by[0] == "told-of"}

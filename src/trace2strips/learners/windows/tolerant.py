@@ -7,8 +7,8 @@ follows from ε. At ε = 0 every label would have to be explained; then `predica
 
 Predicates are found one by one. Each begins as one action that takes something away from one that asks, and climbs: the
 sign whose change saves most is changed, until none saves anything; whoever gains by asking asks. All changes are
-weighed in one pass: only the signed token that stands first in a history says whether the predicate
-holds, so changing a sign matters only at tokens up to that one. Predicates that are there are fitted again beside each other.
+weighed in one pass: only the signed token that stands first in a history says whether the predicate holds, so changing
+a sign matters only at tokens up to that one. Predicates that are there are fitted again beside each other.
 """
 
 from __future__ import annotations
