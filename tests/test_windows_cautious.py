@@ -1,15 +1,21 @@
 """The cautious bound: a STRIPS model that accepts what is certain, no more and no less; and plans in it."""
 
+import json
 import random
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
+from conftest import Run
+
+import trace2strips as t2s
 import windows_theorems
+from trace2strips.learners.learner import Learned
 from trace2strips.learners.windows.answers import Answer
 from trace2strips.learners.windows.cautious import Cautious, transversals
 from trace2strips.learners.windows.collection import collect_windows
@@ -17,7 +23,10 @@ from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.proofs import prove
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import summarise
+from trace2strips.model.strips import StripsProblem
 from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
 
 
 def test_transversals_are_the_minimal_sets_that_meet_all_windows() -> None:
@@ -83,3 +92,78 @@ def test_the_bound_accepts_what_is_certain(world: str, told: bool, level: StartL
                     state = model.action(worked[i]).progress(state)
     assert seen[False] > 100
     assert seen[True] > 50 or level == StartLevel.OWN
+
+
+def learn_blocks(traces: int) -> Learned:
+    return t2s.learn(sample(get_domain("blocksworld-5b"), SampleSettings(traces, 50, suffix="none")), "windows")
+
+
+@pytest.mark.parametrize("traces", [10, 40, 300])
+def test_certain_plans_work_in_the_hidden_world(traces: int) -> None:
+    """Of another size, from starts and for goals drawn at random; where nothing is certain there is no plan."""
+    learned, hidden = learn_blocks(traces), get_domain("blocksworld:4").model
+    starts = [trace.init for trace in sample(get_domain("blocksworld:4"), SampleSettings(4, 0, suffix="none", seed=6))]
+    found, missing = 0, 0
+    for init, goal in product(starts, ("on_b1_b2", "on_b4_b3 on_b3_b1")):
+        start = sorted(init or ())
+        small, certain = learned.plan(goal, start), learned.plan(goal, start, certain=True)
+        assert len(small.certain) == len(small.plan or ())
+        if certain.plan is None:
+            assert str(certain) == "no plan whose steps are all certain: unsolvable"
+            missing += 1
+            continue
+        found += bool(certain.plan)
+        assert certain.certain == (True,) * len(certain.plan)
+        assert all(step.because for step in certain.steps)
+        wanted = frozenset(goal.split())
+        assert StripsProblem(hidden, frozenset(start), wanted).solved_by(certain.plan)
+    assert (found > 0, missing > 0) == {10: (True, True), 40: (True, True), 300: (True, False)}[traces]
+
+
+def test_where_no_model_explains_the_log_no_step_is_certain() -> None:
+    log = [
+        [("a", True), ("a", True), ("b", True)],
+        [("a", True), ("a", False)],
+        [("b", False), ("a", True), ("b", True)],
+    ]
+    learned = t2s.learn(log, "windows")
+    assert learned.summary.inexplicable
+    assert learned.plan([], certain=True).plan == ()
+    (goal,) = learned.model.action("b").pre
+    small = learned.plan(goal)
+    assert (small.plan, small.certain) == (("a",), (False,))
+    assert str(small) == "a  ; open"
+    assert learned.plan(goal, certain=True).plan is None
+
+
+def test_commands(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "door.txt").write_text("open !open close !close open\n!close open close\n")
+    run("learn", "door.txt", "--out", "run", "--learner", "windows")
+    shown = run("plan", "run", "--enable", "close", "--certain")
+    assert (shown.returncode, shown.stdout) == (0, "open\n")
+    assert shown.stderr.startswith("1 actions, 1 of them certain, ")
+    assert "\ncertain if told atoms say all of a start" in shown.stderr
+    told = json.loads(run("plan", "run", "--enable", "close", "--json").stdout)
+    assert (told["certain"], told["assumptions"][-1]) == ([True], "the labels are right")
+    assert told["steps"][0]["because"][0].endswith("door.txt:1, attempt 1")
+    twice = "open close open"  # it never closed for a second time
+    opened = run("plan", "run", "--after", f"{twice} close", "--init", "start")
+    assert opened.returncode == 0
+    (tmp_path / "more.txt").write_text("on !run\non !run on\n")
+    run("learn", "more.txt", "--out", "more", "--learner", "windows")
+    none = run("plan", "more", "--enable", "run", "--certain")
+    assert none.returncode == 1
+    assert none.stdout.splitlines()[0] == "no plan whose steps are all certain: unsolvable"
+    assert none.stdout.splitlines()[1:2] in ([], ["what could be tried there:"])
+    run("learn", "door.txt", "--out", "other", "--learner", "completion")
+    for words, message in (
+        (("plan", "other", "--enable", "close", "--certain"), "learner 'completion' does not know what is certain"),
+        (
+            ("plan", "run", "--problem", "run/problem.pddl", "--certain"),
+            "--certain needs a start in the words of the log",
+        ),
+        (("plan", "blocksworld-5b", "--goal", "on_b1_b2", "--init", "handempty", "--certain"), "nothing is known of"),
+    ):
+        result = run(*words)
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), words
+        assert message in result.stderr

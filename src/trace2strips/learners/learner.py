@@ -120,6 +120,17 @@ class Learner(ABC):
         """Who answers with certainty, where the learner keeps what its log says."""
         raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
 
+    def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
+        """A trace without actions that begins where a plan does."""
+        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+
+    def only_certain(
+        self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
+    ) -> tuple[StripsModel, State]:
+        """The model in which actions work only where that is certain, and its start; `wanted` actions are in it even if
+        they never are. For learners that have a `first_trace`."""
+        raise NotImplementedError
+
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         """The world to plan in where these atoms are named, one or several in each text; a lifted one may be about
         other objects than training."""
@@ -408,16 +419,38 @@ class Learned:
         """What the model says of an initial state: by name, or where traces that tell nothing begin."""
         return self.need_world().start(START if name is None else name)
 
-    def plan(self, goal: Names | Goal, init: Names | None = None, planner: str = "mimir") -> PlanResult:
+    def plan(
+        self, goal: Names | Goal, init: Names | None = None, planner: str = "mimir", certain: bool = False
+    ) -> PlanResult:
         """A plan that makes these atoms true, or false where written "!atom".
 
         `init` lists the atoms that are true at the start, or names a learned initial state. Without it the plan starts
         where traces begin that do not tell their initial state. A lifted model plans for objects it never saw too.
+
+        Learner `windows` says of each step whether it works in every model that fits the log (`steps`, `certain`). With
+        `certain` there are no other steps.
         """
         world = self.world_about(goal, init)
         start = initial_state(world, init)
         wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
-        return solve(pose(world.model, start, wanted), planner)
+        model, start = self.certain_model(world, init, start) if certain else (world.model, start)
+        return self.explained(solve(pose(model, start, wanted), planner), world, init, certain)
+
+    def certain_model(
+        self, world: WorldModel, init: Names | None, start: State, wanted: Collection[str] = ()
+    ) -> tuple[StripsModel, State]:
+        """The world's model with the preconditions that make each step certain, and its start."""
+        first = self.learner.first_trace(self, world, init)
+        return self.learner.only_certain(self, world.model, start, first, wanted)
+
+    def explained(self, result: PlanResult, world: WorldModel, init: Names | None, certain: bool) -> PlanResult:
+        """The plan with what is known of its steps."""
+        found = replace(result, certain_only=certain)
+        if self.summary is None or not result.plan:
+            return found
+        first = self.learner.first_trace(self, world, init)
+        whole = replace(first, actions=result.plan, ok=(True,) * len(result.plan))
+        return replace(found, steps=tuple(replace(step, happened=None) for step in self.questions.why(whole)))
 
     def world_about(self, goal: Names | Goal, init: Names | None) -> WorldModel:
         """The world over the objects that goal and start name."""

@@ -13,7 +13,7 @@ It is a ground model over given actions and one start. `only_certain` joins it t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import permutations
 
 from trace2strips.errors import UserError
@@ -149,14 +149,18 @@ class Cautious:
         return model, frozenset(name for (_, _, first), name in names.items() if first)
 
 
-def only_certain(summary: Summary, small: StripsModel, init: State, start: Trace) -> tuple[StripsModel, State]:
-    """The effects of the small model, the preconditions of the cautious one, and the start of both."""
-    actions: tuple[str, ...] = tuple(small.action_index)
+def only_certain(
+    summary: Summary, small: StripsModel, init: State, start: Trace, wanted: Collection[str] = ()
+) -> tuple[StripsModel, State]:
+    """The effects of the small model, the preconditions of the cautious one, and the start of both. Actions that never
+    come to be certain are left out, unless they are wanted."""
+    actions = tuple(small.action_index)
     while True:
         cautious = Cautious(summary, actions, start)
-        if (fewer := cautious.reachable()) == actions:
+        kept = {*cautious.reachable(), *wanted}
+        if kept.issuperset(actions):
             break
-        actions = fewer
+        actions = tuple(name for name in actions if name in kept)
     bound, first = cautious.model(small.atoms)
     joined = tuple(
         StripsAction(own.name, own.pre, own.add | said.add, own.delete | said.delete)
@@ -166,7 +170,7 @@ def only_certain(summary: Summary, small: StripsModel, init: State, start: Trace
     return StripsModel((*small.atoms, *bound.atoms), joined, small.name), init | first
 
 
-def start_trace(lifted: LiftedWorld, world: WorldModel, init: Names | None) -> Trace:
+def first_trace(lifted: LiftedWorld, world: WorldModel, init: Names | None) -> Trace:
     """A trace that begins where a plan does: told atoms, the name of a start, or nothing said. Which objects may stand
     together is said to planners alone; logs do not tell it."""
     if init is None:
@@ -178,4 +182,4 @@ def start_trace(lifted: LiftedWorld, world: WorldModel, init: Names | None) -> T
     return Trace((), (), frozenset(word for word in words if lifted.naming.words(word)[0] not in relations))
 
 
-__all__ = ["Cautious", "only_certain", "start_trace", "transversals"]
+__all__ = ["Cautious", "first_trace", "only_certain", "transversals"]
