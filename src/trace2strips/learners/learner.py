@@ -124,6 +124,10 @@ class Learner(ABC):
         """A trace without actions that begins where a plan does."""
         raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
 
+    def support(self, learned: Learned) -> tuple[Any, ...]:
+        """How sure each precondition and effect is, a `Support` each, for learners that know."""
+        return ()
+
     def only_certain(
         self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
     ) -> tuple[StripsModel, State]:
@@ -149,7 +153,7 @@ class Learner(ABC):
         return None
 
     def pddl_files(self, learned: Learned) -> dict[str, str]:
-        """What a run folder has for planners beside model.pddl."""
+        """What a run folder has beside model.pddl, for planners and people."""
         return {}
 
     @abstractmethod
@@ -367,11 +371,12 @@ class Learned:
         """Write the results into a run folder that is open already."""
         lifted = None if self.lifted is None else self.lifted.to_json()
         files = self.learner.pddl_files(self)
+        support = [asdict(one) for one in self.support]
         summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
         suspects = to_csv(self.suspects) if self.suspects else None
         record = RunRecord(
-            self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary, suspects
+            self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary, suspects, support
         )
         write_run(record, folder)
 
@@ -402,6 +407,11 @@ class Learned:
     def suggest(self, trace: OneTrace | None = None, count: int = 5) -> tuple[Any, ...]:
         """What to try next, a `Suggestion` each: the open attempts whose answers decide most."""
         return self.questions.suggest(None if trace is None else self.one_trace(trace), count)
+
+    @cached_property
+    def support(self) -> tuple[Any, ...]:
+        """How sure each precondition and effect of the lifted model is: certain, likely or free, a `Support` each."""
+        return self.learner.support(self)
 
     @cached_property
     def questions(self) -> Questions:

@@ -29,6 +29,7 @@ from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.cautious import first_trace, only_certain
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.evidence import Support, support_of, support_text
 from trace2strips.learners.windows.fitting import Fit, fit_clean
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld
@@ -281,7 +282,13 @@ class Windows(Learner):
         return read_problem(lifted_of(learned), text, file)
 
     def pddl_files(self, learned: Learned) -> dict[str, str]:
-        return pddl_files(lifted_of(learned), learned.vocabulary)
+        files = pddl_files(lifted_of(learned), learned.vocabulary)
+        if learned.summary is not None:
+            files["support.txt"] = support_text(learned.support, learned.summary)
+        return files
+
+    def support(self, learned: Learned) -> tuple[Support, ...]:
+        return () if learned.summary is None else support_of(lifted_of(learned), learned.summary)
 
     def predictor(self, learned: Learned) -> Predictor:
         return LiftedPredictor(lifted_of(learned))
