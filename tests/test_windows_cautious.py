@@ -120,6 +120,17 @@ def test_certain_plans_work_in_the_hidden_world(traces: int) -> None:
     assert (found > 0, missing > 0) == {10: (True, True), 40: (True, True), 300: (True, False)}[traces]
 
 
+def test_certain_plans_are_found_where_the_small_model_has_others() -> None:
+    """Nobody jumped before having walked, so the small model sees no need to; for certain it is needed."""
+    learned = t2s.learn(
+        [[("arrive", False), ("walk", True), ("arrive", False), ("jump", True), ("arrive", True)]], "windows"
+    )
+    goal = sorted(learned.model.action("arrive").pre)
+    small, certain = learned.plan(goal), learned.plan(goal, certain=True)
+    assert (small.plan, small.certain, str(small)) == (("jump",), (False,), "jump  ; open")
+    assert (certain.plan, certain.certain, str(certain)) == (("walk", "jump"), (True, True), "walk\njump")
+
+
 def test_where_no_model_explains_the_log_no_step_is_certain() -> None:
     log = [
         [("a", True), ("a", True), ("b", True)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,10 +68,13 @@ def plan(
     if out is not None:
         check_writable(out, force)
     source = open_source(model, problem)
-    source, task = pose_task(source, init, goal, after, enable, problem, certain)
-    result = solve(task, planner, optimal, limits)
-    if source.learned is not None and source.world is not None and problem is None:
-        result = source.learned.explained(result, source.world, init, certain)
+    source, tasks = pose_tasks(source, init, goal, after, enable, problem, certain, optimal)
+    for task in tasks:
+        result = solve(task, planner, optimal, limits)
+        if source.learned is not None and source.world is not None and problem is None:
+            result = source.learned.explained(result, source.world, init, certain)
+        if result.will_do:
+            break
     assumptions = source.learned.figures.assumptions if source.learned is not None else ()
     if as_json:
         known = {"certain": result.certain, "assumptions": assumptions} if result.steps else {}
@@ -95,12 +99,12 @@ def plan(
     raise typer.Exit(0 if result.plan is not None else 1)
 
 
-def pose_task(
+def pose_tasks(
     source: Source, init: list[str] | None, goal: list[str] | None, after: str | None, enable: str | None,
-    problem: Path | None, certain: bool = False,
-) -> tuple[Source, StripsProblem]:  # fmt: skip
-    """The problem that the options of `plan` describe, and the source over its objects; all goals that are given must
-    hold."""
+    problem: Path | None, certain: bool, optimal: bool,
+) -> tuple[Source, Iterable[StripsProblem]]:  # fmt: skip
+    """The source over the objects of the problem that the options of `plan` describe, and what to solve, one after the
+    other until a plan will do; all goals that are given must hold."""
     from trace2strips.judging.problems import read_source_problem
     from trace2strips.model.goals import applicability, goal_of, initial_state, pose, split_names, state_after
 
@@ -110,7 +114,7 @@ def pose_task(
             raise UserError("--problem says init and goal already", hint="leave out --init, --goal, --after, --enable")
         if certain:
             raise UserError("--certain needs a start in the words of the log", hint="--init and --goal, no --problem")
-        return source, read_source_problem(source, problem)
+        return source, [read_source_problem(source, problem)]
     if not asked:
         raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
     source = source.about(goal or (), init)
@@ -118,19 +122,13 @@ def pose_task(
     wanted = goal_of(source.model, goal or [])
     if after is not None:
         wanted &= state_after(source.model, start, split_names(after, source.model.action_index))
-    model = source.model
-    if enable is not None:
-        model.action(enable)  # who does not know it says so
+    if source.learned is not None and source.world is not None:
+        return source, source.learned.tasks(source.world, init, start, wanted, certain, enable, optimal)
     if certain:
-        if source.learned is None or source.world is None:
-            raise UserError(
-                "nothing is known of the log of this model", hint="--certain wants a run of learner windows"
-            )
-        asked_for = () if enable is None else (enable,)
-        model, start = source.learned.certain_model(source.world, init, start, asked_for)
+        raise UserError("nothing is known of the log of this model", hint="--certain wants a run of learner windows")
     if enable is not None:
-        wanted &= applicability(model, enable)
-    return source, pose(model, start, wanted)
+        wanted &= applicability(source.model, enable)
+    return source, [pose(source.model, start, wanted)]
 
 
 def say_what_to_try(source: Source, init: list[str] | None) -> None:

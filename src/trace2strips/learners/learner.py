@@ -7,7 +7,7 @@ A learner is a frozen dataclass whose fields are its settings. `check` says befo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from trace2strips.errors import TraceError, UserError, shorten
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
-from trace2strips.model.goals import START, Goal, Names, goal_of, initial_state, pose
+from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose
 from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
@@ -443,15 +443,33 @@ class Learned:
         world = self.world_about(goal, init)
         start = initial_state(world, init)
         wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
-        model, start = self.certain_model(world, init, start) if certain else (world.model, start)
-        return self.explained(solve(pose(model, start, wanted), planner), world, init, certain)
+        for task in self.tasks(world, init, start, wanted, certain):
+            result = self.explained(solve(task, planner), world, init, certain)
+            if result.will_do:
+                break
+        return result
 
-    def certain_model(
-        self, world: WorldModel, init: Names | None, start: State, wanted: Collection[str] = ()
-    ) -> tuple[StripsModel, State]:
-        """The world's model with the preconditions that make each step certain, and its start."""
-        first = self.learner.first_trace(self, world, init)
-        return self.learner.only_certain(self, world.model, start, first, wanted)
+    def tasks(
+        self,
+        world: WorldModel,
+        init: Names | None,
+        start: State,
+        goal: Goal,
+        certain: bool,
+        enable: str | None = None,
+        optimal: bool = False,
+    ) -> Iterator[StripsProblem]:
+        """The problem to solve, also with an action that shall be applicable. Where each step is to be certain there
+        are two: a plan of the small model is found sooner, and often its steps are all certain; otherwise all plans of
+        certain steps are searched, in which the action shall be certain too."""
+        first = self.learner.first_trace(self, world, init) if certain else None  # who does not know says so
+        wanted = goal if enable is None else goal & applicability(world.model, enable)
+        if first is None or (enable is None and not optimal):
+            yield pose(world.model, start, wanted)
+        if first is not None:
+            kept = () if enable is None else (enable,)
+            model, begin = self.learner.only_certain(self, world.model, start, first, kept)
+            yield pose(model, begin, goal if enable is None else goal & applicability(model, enable))
 
     def explained(self, result: PlanResult, world: WorldModel, init: Names | None, certain: bool) -> PlanResult:
         """The plan with what is known of its steps."""

@@ -67,6 +67,11 @@ class PlanResult:
         """Which steps work in every model that fits the log, once those before them did."""
         return tuple(step.reply.answer == "works" for step in self.steps)
 
+    @property
+    def will_do(self) -> bool:
+        """Whether there is a plan, with certain steps alone if no others are wanted."""
+        return self.plan is not None and (not self.certain_only or all(self.certain))
+
     def lines(self) -> list[str]:
         """An action a line; behind those that are not certain stands what is known of them."""
         marks = [{"works": "", "open": "  ; open"}.get(s.reply.answer, "  ; refused for certain") for s in self.steps]
