@@ -20,6 +20,7 @@ from trace2strips.learners.windows.answers import Answer
 from trace2strips.learners.windows.cautious import Cautious, transversals
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.proofs import prove
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import summarise
@@ -86,7 +87,7 @@ def test_the_bound_accepts_what_is_certain(world: str, told: bool, level: StartL
                 for name in actions:
                     certain = prove(summary, naming, before, name).answer == Answer.WORKS
                     assert model.action(name).applicable(state) == certain
-                    assert not (certain and summary.inexplicable)
+                    assert not (certain and summary.nothing_certain)
                     seen[certain] += 1
                 if i < len(worked):
                     state = model.action(worked[i]).progress(state)
@@ -137,7 +138,7 @@ def test_where_no_model_explains_the_log_no_step_is_certain() -> None:
         [("a", True), ("a", False)],
         [("b", False), ("a", True), ("b", True)],
     ]
-    learned = t2s.learn(log, "windows")
+    learned = t2s.learn(log, Windows(noise=0))
     assert learned.summary.inexplicable
     assert learned.plan([], certain=True).plan == ()
     (goal,) = learned.model.action("b").pre
@@ -145,6 +146,15 @@ def test_where_no_model_explains_the_log_no_step_is_certain() -> None:
     assert (small.plan, small.certain) == (("a",), (False,))
     assert str(small) == "a  ; open"
     assert learned.plan(goal, certain=True).plan is None
+
+
+def test_where_labels_are_wrong_no_step_is_certain() -> None:
+    learned = t2s.learn([[("a", True), ("a", False), ("b", True), ("a", True)]] * 3, "windows")
+    (goal,) = learned.model.action("a").pre
+    after = replace(learned, summary=replace(learned.summary, wrong_labels=1))
+    for found, certain in ((learned, True), (after, False)):
+        assert found.plan(f"!{goal}").certain == (certain,)
+        assert (found.plan(f"!{goal}", certain=True).plan is not None) == certain
 
 
 def test_commands(run: Run, tmp_path: Path) -> None:

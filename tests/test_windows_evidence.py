@@ -15,14 +15,18 @@ from conftest import Run
 import trace2strips as t2s
 import windows_theorems
 from trace2strips.learners.learner import Learned
+from trace2strips.learners.windows.collection import collect_windows
+from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Bit, certain_bits
-from trace2strips.learners.windows.learner import Windows, lifted_of
-from trace2strips.learners.windows.lifted import LiftedWorld
+from trace2strips.learners.windows.learner import lifted_of
+from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.simulation import simulate
+from trace2strips.learners.windows.summary import summarise
 from trace2strips.traces import Dataset
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
-from windows_theorems import Attempted, BruteForce
+from windows_theorems import NAMING, Attempted, BruteForce
 
 
 def has_every_model(brute: BruteForce, log: list[Attempted], lifted: LiftedWorld, bit: Bit) -> bool:
@@ -65,14 +69,16 @@ def test_what_is_certain_is_in_every_model(world: str) -> None:
     seen = dict.fromkeys(("pre", "add", "delete"), 0)
     for _ in range(150):
         log = windows_theorems.random_log(rng, brute)
-        learned = t2s.learn(
-            windows_theorems.as_dataset(brute, log), Windows(arity=brute.projection.arity, start="same")
-        )
-        lifted = lifted_of(learned)
-        for bit in certain_bits(lifted, learned.summary):
+        dataset = windows_theorems.as_dataset(brute, log)
+        found = collect_windows(dataset, encode(dataset, NAMING, brute.projection.arity, brute.projection))
+        summary = replace(summarise(found, dataset.vocabulary), naming=NAMING)
+        lifted = lift(Search(summary).run(), summary.projection, summary.types, NAMING)
+        bits = certain_bits(lifted, summary)
+        for bit in bits:
             assert has_every_model(brute, log, lifted, bit), (bit, log)
             seen[bit[0]] += 1
-        assert not (learned.summary.inexplicable and "certain" in {one.level for one in learned.support})
+        assert not (summary.inexplicable and bits)
+        assert not certain_bits(lifted, replace(summary, wrong_labels=1))
     assert all(seen.values()), seen
 
 

@@ -81,7 +81,7 @@ class Cautious:
 
     def conditions(self, action: int, starts_only: bool = False) -> set[Condition]:
         """The atoms that an action needs."""
-        if self.summary.inexplicable:
+        if self.summary.nothing_certain:
             return {(0, 0, False)}  # never true
         schema, objects = self.attempts[action]
         found = set[Condition]()

@@ -87,10 +87,9 @@ def support_of(lifted: LiftedWorld, summary: Summary) -> tuple[Support, ...]:
 def certain_bits(lifted: LiftedWorld, summary: Summary) -> dict[Bit, tuple[LogPlace, ...]]:
     """With the places of the log that show it; the first of them, in the order of the summary."""
     found: dict[Bit, tuple[LogPlace, ...]] = {}
-    if summary.inexplicable:
+    if summary.nothing_certain:
         return found
-    asked = [(number, action) for number, action in enumerate(lifted.actions)]
-    asked += [(-1, test) for test in lifted.tests]
+    asked = [*enumerate(lifted.actions), *((-1, test) for test in lifted.tests)]
     tests = len(summary.projection.schemas)
     of_schema = {(number < 0, action.schema): (number, action) for number, action in asked}
     for refusal in summary.refusals:
