@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from trace2strips.commands.sources import hidden_domain_or_none, open_source
-from trace2strips.errors import ModelError, TraceError, shorten
+from trace2strips.errors import ModelError, TraceError, UserError, shorten
 from trace2strips.judging.equivalence import MAX_PAIRS, Comparison
 from trace2strips.judging.equivalence import compare as compare_models
 from trace2strips.judging.sources import Source, over_same_actions
@@ -62,13 +62,20 @@ def accuracy(model: Model, traces: Traces) -> float:
     return 1 - float(differing_traces(dataset, predict(dataset, as_source(model).model)).mean())
 
 
-def plan(model: Model, goal: Names | Goal, init: Names | None = None, planner: str = "mimir") -> PlanResult:
+def plan(
+    model: Model, goal: Names | Goal, init: Names | None = None, planner: str = "mimir", certain: bool = False
+) -> PlanResult:
     """A plan that makes these atoms true, or false where written "!atom". It prints itself.
 
     `init` lists the atoms that are true at the start, or names a learned initial state; what was learned from traces
-    that do not tell their initial state can do without.
+    that do not tell their initial state can do without. `certain`: each step works in every model that fits the log;
+    for models of learner `windows`.
     """
-    source = as_source(model).about(goal, init)
+    source = as_source(model)
+    if source.learned is not None:
+        return source.learned.plan(goal, init, planner, certain)
+    if certain:
+        raise UserError("nothing is known of the log of this model", hint="learn with --learner windows")
     start = initial_state(source.world or source.model, init)
     wanted = goal if isinstance(goal, Goal) else goal_of(source.model, goal)
     return solve(pose(source.model, start, wanted), planner)

@@ -121,6 +121,10 @@ def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: b
         if learned.figures.earlier_traces is not None:
             print(f"{learned.figures.earlier_traces:,} traces were known before; accuracy is that on the new ones")
         show_figures(out, learned.figures)
+        if learned.support:
+            levels = [one.level for one in learned.support]
+            counts = ", ".join(f"{levels.count(level)} {level}" for level in ("certain", "likely", "free"))
+            print(f"preconditions and effects of the lifted model: {counts}: {out / 'support.txt'}")
 
 
 def warn(figures: Figures, dataset: Dataset, file: Path) -> None:

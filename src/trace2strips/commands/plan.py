@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from trace2strips.judging.sources import Source
     from trace2strips.model.strips import StripsProblem
 
+SUGGESTIONS = 3
+
 
 def plan(
     model: Annotated[
@@ -41,6 +44,9 @@ def plan(
     problem: Annotated[Path | None, typer.Option(help="Start and goal from this PDDL problem.")] = None,
     planner: PlannerOption = "mimir",
     optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
+    certain: Annotated[
+        bool, typer.Option("--certain", help="Only steps that work in every model that fits the log.")
+    ] = False,
     max_states: StatesOption = 10**6,
     max_seconds: SecondsOption = 300,
     max_memory: MemoryOption = 4096,
@@ -50,39 +56,55 @@ def plan(
 ) -> None:
     """Plan with a learned, written or benchmark model.
 
-    Exit code 0: here is a plan; 1: there is none, or the limits were reached.
+    Of a run of learner windows it says which steps are certain: they work in every model that fits the
+    log. Exit code 0: here is a plan; 1: there is none, or the limits were reached.
     """
     from trace2strips.commands.sources import open_source
     from trace2strips.pddl import encode_name
-    from trace2strips.planning.plans import Limits, get_planner, solve
+    from trace2strips.planning.plans import Limits, Status, get_planner, solve
 
     limits = Limits(max_states, max_seconds, max_memory)
     get_planner(planner)
     if out is not None:
         check_writable(out, force)
     source = open_source(model, problem)
-    task = pose_task(source, init, goal, after, enable, problem)
-    result = solve(task, planner, optimal, limits)
+    source, tasks = pose_tasks(source, init, goal, after, enable, problem, certain, optimal)
+    for task in tasks:
+        result = solve(task, planner, optimal, limits)
+        if source.learned is not None and source.world is not None and problem is None:
+            result = source.learned.explained(result, source.world, init, certain)
+        if result.will_do:
+            break
+    assumptions = source.learned.figures.assumptions if source.learned is not None else ()
     if as_json:
-        print(json.dumps({**asdict(result), "status": result.status.value, "planner": planner}, indent=1))
+        known = {"certain": result.certain, "assumptions": assumptions} if result.steps else {}
+        told = {**asdict(result), "status": result.status.value, "planner": planner, **known}
+        left_out = () if result.steps else ("steps", "certain_only")
+        print(json.dumps({name: value for name, value in told.items() if name not in left_out}, indent=1))
     elif result.plan is None:
         print(result)
+        if certain and result.status is Status.UNSOLVABLE:
+            say_what_to_try(source, init)
     else:
-        for name in result.plan:
-            print(printable(name))
+        for line in result.lines():
+            print(line)
+        count = f", {sum(result.certain)} of them certain" if result.steps else ""
         states = "" if result.states is None else f", {result.states:,} states"
-        print(f"{len(result.plan)} actions{states}, {result.seconds:.3f} s", file=sys.stderr)
+        print(f"{len(result.plan)} actions{count}{states}, {result.seconds:.3f} s", file=sys.stderr)
+        if any(result.certain):
+            print(f"certain if {'; '.join(assumptions)} (--json proves each step)", file=sys.stderr)
     if out is not None and result.plan is not None:
         with writing_text(out, force=force) as stream:
             stream.writelines(f"({encode_name(name)})\n" for name in result.plan)
     raise typer.Exit(0 if result.plan is not None else 1)
 
 
-def pose_task(
+def pose_tasks(
     source: Source, init: list[str] | None, goal: list[str] | None, after: str | None, enable: str | None,
-    problem: Path | None,
-) -> StripsProblem:  # fmt: skip
-    """The problem that the options of `plan` describe; all goals that are given must hold."""
+    problem: Path | None, certain: bool, optimal: bool,
+) -> tuple[Source, Iterable[StripsProblem]]:  # fmt: skip
+    """The source over the objects of the problem that the options of `plan` describe, and what to solve, one after the
+    other until a plan will do; all goals that are given must hold."""
     from trace2strips.judging.problems import read_source_problem
     from trace2strips.model.goals import applicability, goal_of, initial_state, pose, split_names, state_after
 
@@ -90,7 +112,9 @@ def pose_task(
     if problem is not None:
         if asked or init is not None:
             raise UserError("--problem says init and goal already", hint="leave out --init, --goal, --after, --enable")
-        return read_source_problem(source, problem)
+        if certain:
+            raise UserError("--certain needs a start in the words of the log", hint="--init and --goal, no --problem")
+        return source, [read_source_problem(source, problem)]
     if not asked:
         raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
     source = source.about(goal or (), init)
@@ -98,6 +122,21 @@ def pose_task(
     wanted = goal_of(source.model, goal or [])
     if after is not None:
         wanted &= state_after(source.model, start, split_names(after, source.model.action_index))
+    if source.learned is not None and source.world is not None:
+        return source, source.learned.tasks(source.world, init, start, wanted, certain, enable, optimal)
+    if certain:
+        raise UserError("nothing is known of the log of this model", hint="--certain wants a run of learner windows")
     if enable is not None:
         wanted &= applicability(source.model, enable)
-    return pose(source.model, start, wanted)
+    return source, [pose(source.model, start, wanted)]
+
+
+def say_what_to_try(source: Source, init: list[str] | None) -> None:
+    """Open attempts at the start whose answers decide most."""
+    assert source.learned is not None
+    assert source.world is not None
+    found = source.learned.suggest(source.learned.learner.first_trace(source.learned, source.world, init), SUGGESTIONS)
+    if found:
+        print("what could be tried there:")
+    for one in found:
+        print(f"  {printable(str(one))}")

@@ -7,7 +7,7 @@ A learner is a frozen dataclass whose fields are its settings. `check` says befo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from trace2strips.errors import TraceError, UserError, shorten
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
-from trace2strips.model.goals import START, Goal, Names, goal_of, initial_state, pose
+from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose
 from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
@@ -120,6 +120,21 @@ class Learner(ABC):
         """Who answers with certainty, where the learner keeps what its log says."""
         raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
 
+    def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
+        """A trace without actions that begins where a plan does."""
+        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+
+    def support(self, learned: Learned) -> tuple[Any, ...]:
+        """How sure each precondition and effect is, a `Support` each, for learners that know."""
+        return ()
+
+    def only_certain(
+        self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
+    ) -> tuple[StripsModel, State]:
+        """The model in which actions work only where that is certain, and its start; `wanted` actions are in it even if
+        they never are. For learners that have a `first_trace`."""
+        raise NotImplementedError
+
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         """The world to plan in where these atoms are named, one or several in each text; a lifted one may be about
         other objects than training."""
@@ -138,7 +153,7 @@ class Learner(ABC):
         return None
 
     def pddl_files(self, learned: Learned) -> dict[str, str]:
-        """What a run folder has for planners beside model.pddl."""
+        """What a run folder has beside model.pddl, for planners and people."""
         return {}
 
     @abstractmethod
@@ -356,11 +371,12 @@ class Learned:
         """Write the results into a run folder that is open already."""
         lifted = None if self.lifted is None else self.lifted.to_json()
         files = self.learner.pddl_files(self)
+        support = [asdict(one) for one in self.support]
         summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
         suspects = to_csv(self.suspects) if self.suspects else None
         record = RunRecord(
-            self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary, suspects
+            self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary, suspects, support
         )
         write_run(record, folder)
 
@@ -393,6 +409,11 @@ class Learned:
         return self.questions.suggest(None if trace is None else self.one_trace(trace), count)
 
     @cached_property
+    def support(self) -> tuple[Any, ...]:
+        """How sure each precondition and effect of the lifted model is: certain, likely or free, a `Support` each."""
+        return self.learner.support(self)
+
+    @cached_property
     def questions(self) -> Questions:
         return self.learner.questions(self)
 
@@ -408,16 +429,56 @@ class Learned:
         """What the model says of an initial state: by name, or where traces that tell nothing begin."""
         return self.need_world().start(START if name is None else name)
 
-    def plan(self, goal: Names | Goal, init: Names | None = None, planner: str = "mimir") -> PlanResult:
+    def plan(
+        self, goal: Names | Goal, init: Names | None = None, planner: str = "mimir", certain: bool = False
+    ) -> PlanResult:
         """A plan that makes these atoms true, or false where written "!atom".
 
         `init` lists the atoms that are true at the start, or names a learned initial state. Without it the plan starts
         where traces begin that do not tell their initial state. A lifted model plans for objects it never saw too.
+
+        Learner `windows` says of each step whether it works in every model that fits the log (`steps`, `certain`). With
+        `certain` there are no other steps.
         """
         world = self.world_about(goal, init)
         start = initial_state(world, init)
         wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
-        return solve(pose(world.model, start, wanted), planner)
+        for task in self.tasks(world, init, start, wanted, certain):
+            result = self.explained(solve(task, planner), world, init, certain)
+            if result.will_do:
+                break
+        return result
+
+    def tasks(
+        self,
+        world: WorldModel,
+        init: Names | None,
+        start: State,
+        goal: Goal,
+        certain: bool,
+        enable: str | None = None,
+        optimal: bool = False,
+    ) -> Iterator[StripsProblem]:
+        """The problem to solve, also with an action that shall be applicable. Where each step is to be certain there
+        are two: a plan of the small model is found sooner, and often its steps are all certain; otherwise all plans of
+        certain steps are searched, in which the action shall be certain too."""
+        first = self.learner.first_trace(self, world, init) if certain else None  # who does not know says so
+        wanted = goal if enable is None else goal & applicability(world.model, enable)
+        if first is None or (enable is None and not optimal):
+            yield pose(world.model, start, wanted)
+        if first is not None:
+            kept = () if enable is None else (enable,)
+            model, begin = self.learner.only_certain(self, world.model, start, first, kept)
+            yield pose(model, begin, goal if enable is None else goal & applicability(model, enable))
+
+    def explained(self, result: PlanResult, world: WorldModel, init: Names | None, certain: bool) -> PlanResult:
+        """The plan with what is known of its steps."""
+        found = replace(result, certain_only=certain)
+        if self.summary is None or not result.plan:
+            return found
+        first = self.learner.first_trace(self, world, init)
+        whole = replace(first, actions=result.plan, ok=(True,) * len(result.plan))
+        return replace(found, steps=tuple(replace(step, happened=None) for step in self.questions.why(whole)))
 
     def world_about(self, goal: Names | Goal, init: Names | None) -> WorldModel:
         """The world over the objects that goal and start name."""

@@ -4,6 +4,7 @@ settings.json         the learner, its settings and what they mean, the seed, a 
 metrics.json          the figures; written last, so that a folder with it is complete
 model.pddl, model.json, weights.safetensors
 domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
+support.txt           of windows: how sure each precondition and effect is (also in model.json)
 summary.json.gz       of windows: what is kept of the log
 suspects.csv          labels that are probably wrong, where there are some
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
@@ -44,6 +45,7 @@ RESULT_FILES = (
     "domain.pddl",
     "problem.pddl",
     "problem-*.pddl",
+    "support.txt",
     "summary.json.gz",
     "suspects.csv",
     "weights.safetensors",
@@ -64,6 +66,7 @@ class RunRecord:
     files: Mapping[str, str] = field(default_factory=dict)  # the same as PDDL: a domain and problems
     summary: str | None = None  # what is kept of the log
     suspects: str | None = None  # labels that are probably wrong
+    support: list[dict[str, Any]] = field(default_factory=list)  # how sure each precondition and effect is
 
 
 def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
@@ -131,6 +134,8 @@ def write_run(run: RunRecord, folder: Path) -> None:
             stream.write(format_model(run.world.model))
     if run.lifted is not None:
         model["lifted"] = run.lifted
+    if run.support:
+        model["support"] = run.support
     write_json(folder / "model.json", model)
     for name, text in run.files.items():
         with writing_text(folder / name, force=True) as stream:

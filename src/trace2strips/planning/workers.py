@@ -50,7 +50,8 @@ class Limits:
 @dataclass(frozen=True)
 class PlanResult:
     """How a search ended; it prints itself. `plan` holds the model's own action names; `states` counts generated states
-    as the planner does; `seconds` is the search with its preparation, without the start of a worker.
+    as the planner does; `seconds` is the search with its preparation, without the start of a worker. `steps` are
+    given by learner `windows`, an `Explanation` for each action; `certain_only`: no other steps were looked for.
     """
 
     status: Status
@@ -58,13 +59,32 @@ class PlanResult:
     states: int | None
     seconds: float
     message: str = ""
+    steps: tuple[Any, ...] = ()
+    certain_only: bool = False
+
+    @property
+    def certain(self) -> tuple[bool, ...]:
+        """Which steps work in every model that fits the log, once those before them did."""
+        return tuple(step.reply.answer == "works" for step in self.steps)
+
+    @property
+    def will_do(self) -> bool:
+        """Whether there is a plan, with certain steps alone if no others are wanted."""
+        return self.plan is not None and (not self.certain_only or all(self.certain))
+
+    def lines(self) -> list[str]:
+        """An action a line; behind those that are not certain stands what is known of them."""
+        marks = [{"works": "", "open": "  ; open"}.get(s.reply.answer, "  ; refused for certain") for s in self.steps]
+        plan = self.plan or ()
+        return [f"{printable(name)}{mark}" for name, mark in zip(plan, marks or [""] * len(plan), strict=True)]
 
     def __str__(self) -> str:
-        """The plan, an action a line, or why there is none."""
+        """The plan, or why there is none."""
         if self.plan is None:
             why = f" ({self.message})" if self.status is Status.CRASHED else ""
-            return f"no plan: {self.status.value}{printable(why)}"
-        return "\n".join(map(printable, self.plan)) or "nothing to do: the goal holds already"
+            which = " whose steps are all certain" if self.certain_only else ""
+            return f"no plan{which}: {self.status.value}{printable(why)}"
+        return "\n".join(self.lines()) or "nothing to do: the goal holds already"
 
 
 class Worker:

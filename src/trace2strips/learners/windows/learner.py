@@ -26,8 +26,10 @@ from trace2strips.learners.learner import (
 from trace2strips.learners.suspects import find_suspects
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.answers import Answer, answer_all
+from trace2strips.learners.windows.cautious import first_trace, only_certain
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.evidence import Support, support_of, support_text
 from trace2strips.learners.windows.fitting import fit_clean
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld
@@ -40,11 +42,13 @@ from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary, summarise
-from trace2strips.model.strips import StripsProblem
+from trace2strips.model.goals import Names
+from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming, Schema, understand
+from trace2strips.traces.trace import Trace
 
 MOST_TOKENS = 8_192  # bits of a window, 1 kB: with more a log of any size is too much for a laptop
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
@@ -258,6 +262,15 @@ class Windows(Learner):
             raise ValueError("no lifted world")
         return LiftedWorld.from_json(record)
 
+    def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
+        self.questions(learned)  # says if nothing was kept of the log
+        return first_trace(lifted_of(learned), world, init)
+
+    def only_certain(
+        self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
+    ) -> tuple[StripsModel, State]:
+        return only_certain(learned.summary, small, start, first, wanted)
+
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         return world_about(lifted_of(learned), learned.need_world(), names)
 
@@ -273,7 +286,13 @@ class Windows(Learner):
         return read_problem(lifted_of(learned), text, file)
 
     def pddl_files(self, learned: Learned) -> dict[str, str]:
-        return pddl_files(lifted_of(learned), learned.vocabulary)
+        files = pddl_files(lifted_of(learned), learned.vocabulary)
+        if learned.summary is not None:
+            files["support.txt"] = support_text(learned.support, learned.summary)
+        return files
+
+    def support(self, learned: Learned) -> tuple[Support, ...]:
+        return () if learned.summary is None else support_of(lifted_of(learned), learned.summary)
 
     def predictor(self, learned: Learned) -> Predictor:
         return LiftedPredictor(lifted_of(learned))

@@ -66,48 +66,75 @@ def simulate(
 ) -> tuple[UInt64[np.ndarray, " positions"], Bool[np.ndarray, " positions"]]:
     """For each position its false preconditions (bit k is the k-th of the attempt's schema), and whether there are
     any; given what worked before by the labels."""
-    vocabulary = dataset.vocabulary
-    schemas = {(Kind.ACTION, a.name, a.pattern): a for a in lifted.actions}
-    schemas |= {(Kind.TEST_ATOM, a.name, a.pattern): a for a in lifted.tests}
-    told: dict[tuple[str, int], list[Place]] = defaultdict(list)
-    for number, predicate in enumerate(lifted.predicates):
-        if predicate.start == "told":
-            told[predicate.told, len(predicate.types)].append((number, tuple(range(len(predicate.types)))))
-    atoms: dict[tuple[int, tuple[str, ...]], int] = {}
-    pre, add, delete = Rows(), Rows(), Rows()
-    occurs = np.bincount(dataset.tokens, minlength=len(vocabulary)) > 0
-    for kind, subject, used in zip(map(Kind, vocabulary.kinds.tolist()), vocabulary.subjects, occurs, strict=True):
-        parts: list[list[int]] = [[], [], []]
-        if used and kind in (Kind.ACTION, Kind.TEST_ATOM, Kind.INIT_ATOM):
-            read = lifted.naming.words if kind == Kind.INIT_ATOM else lifted.naming.action
-            word, *arguments = read(subject)
-            (_, pattern), different = schema_of(word, tuple(arguments))
+    return Simulation(lifted, dataset).run()
 
-            def ground(places: Iterable[Place], objects: tuple[str, ...] = different) -> list[int]:
-                found = [(number, tuple(objects[i] for i in where)) for number, where in places]
-                return [atoms.setdefault(atom, len(atoms)) for atom in found]
 
-            if kind == Kind.INIT_ATOM:
-                parts[1] = ground(told[word, len(different)]) if len(different) == len(arguments) else []
-            elif (schema := schemas.get((kind, word, pattern))) is not None:
-                parts = [ground(places) for places in (schema.pre, schema.add, schema.delete)]
-        for rows, part in zip((pre, add, delete), parts, strict=True):
-            rows.append(part)
-    state = {name: vocabulary.number(Kind.INIT_STATE, name) for name in vocabulary.init_states}
-    true_at = [
-        state[start] * len(atoms) + atoms[number, tuple(objects)]
-        for number, predicate in enumerate(lifted.predicates)
-        for start, *objects in predicate.true_at
-        if start in state and (number, tuple(objects)) in atoms
-    ]
-    always = np.array([lifted.predicates[number].start == "true" for number, _ in atoms], dtype=bool)
-    out = np.empty(len(dataset.tokens), dtype=np.uint64)
-    refused = np.empty(len(dataset.tokens), dtype=bool)
-    follow(
-        *pre.arrays, *add.arrays, *delete.arrays, always, np.sort(np.array(true_at, dtype=np.int64)),
-        vocabulary.kinds, dataset.tokens, dataset.inapplicable, dataset.offsets, out, refused,
-    )  # fmt: skip
-    return out, refused
+class Simulation:
+    """A lifted world over the atoms that a dataset touches, to be followed with or without some effect."""
+
+    def __init__(self, lifted: LiftedWorld, dataset: Dataset) -> None:
+        self.dataset, vocabulary = dataset, dataset.vocabulary
+        schemas = {(Kind.ACTION, a.name, a.pattern): i for i, a in enumerate(lifted.actions)}
+        schemas |= {(Kind.TEST_ATOM, a.name, a.pattern): ~i for i, a in enumerate(lifted.tests)}
+        told: dict[tuple[str, int], list[Place]] = defaultdict(list)
+        for number, predicate in enumerate(lifted.predicates):
+            if predicate.start == "told":
+                told[predicate.told, len(predicate.types)].append((number, tuple(range(len(predicate.types)))))
+        atoms: dict[tuple[int, tuple[str, ...]], int] = {}
+        pre, add, delete = Rows(), Rows(), Rows()
+        occurs = np.bincount(dataset.tokens, minlength=len(vocabulary)) > 0
+        self.tokens: dict[int, list[int]] = defaultdict(list)  # of each action, by its number; ~number of each test
+        kinds = map(Kind, vocabulary.kinds.tolist())
+        for token, (kind, subject, used) in enumerate(zip(kinds, vocabulary.subjects, occurs, strict=True)):
+            parts: list[list[int]] = [[], [], []]
+            if used and kind in (Kind.ACTION, Kind.TEST_ATOM, Kind.INIT_ATOM):
+                read = lifted.naming.words if kind == Kind.INIT_ATOM else lifted.naming.action
+                word, *arguments = read(subject)
+                (_, pattern), different = schema_of(word, tuple(arguments))
+
+                def ground(places: Iterable[Place], objects: tuple[str, ...] = different) -> list[int]:
+                    found = [(number, tuple(objects[i] for i in where)) for number, where in places]
+                    return [atoms.setdefault(atom, len(atoms)) for atom in found]
+
+                if kind == Kind.INIT_ATOM:
+                    parts[1] = ground(told[word, len(different)]) if len(different) == len(arguments) else []
+                elif (which := schemas.get((kind, word, pattern))) is not None:
+                    schema = lifted.actions[which] if which >= 0 else lifted.tests[~which]
+                    parts = [ground(places) for places in (schema.pre, schema.add, schema.delete)]
+                    self.tokens[which].append(token)
+            for rows, part in zip((pre, add, delete), parts, strict=True):
+                rows.append(part)
+        self.nobody = len(atoms)  # an atom that nobody asks
+        state = {name: vocabulary.number(Kind.INIT_STATE, name) for name in vocabulary.init_states}
+        true_at = [
+            state[start] * (len(atoms) + 1) + atoms[number, tuple(objects)]
+            for number, predicate in enumerate(lifted.predicates)
+            for start, *objects in predicate.true_at
+            if start in state and (number, tuple(objects)) in atoms
+        ]
+        self.true_at = np.sort(np.array(true_at, dtype=np.int64))
+        self.always = np.array([lifted.predicates[number].start == "true" for number, _ in atoms] + [False], dtype=bool)
+        self.pre, self.add, self.delete = pre.arrays, add.arrays, delete.arrays
+
+    def run(
+        self, without: tuple[str, int, int] | None = None
+    ) -> tuple[UInt64[np.ndarray, " positions"], Bool[np.ndarray, " positions"]]:
+        """`without`: "add" or "delete", an action's number, and which of its effects is left out."""
+        parts = {"add": self.add, "delete": self.delete}
+        if without is not None:
+            part, action, k = without
+            begin, flat = parts[part]
+            flat = flat.copy()
+            flat[begin[self.tokens[action]] + k] = self.nobody
+            parts[part] = begin, flat
+        dataset = self.dataset
+        out = np.empty(len(dataset.tokens), dtype=np.uint64)
+        refused = np.empty(len(dataset.tokens), dtype=bool)
+        follow(
+            *self.pre, *parts["add"], *parts["delete"], self.always, self.true_at, dataset.vocabulary.kinds,
+            dataset.tokens, dataset.inapplicable, dataset.offsets, out, refused,
+        )  # fmt: skip
+        return out, refused
 
 
 class Rows:
