@@ -97,7 +97,7 @@ def plan_all(world: WorldModel, domain: Domain, problems: int) -> dict[str, Any]
     def numbers(atoms: Iterable[str]) -> list[int]:
         return sorted(map(number.__getitem__, atoms))
 
-    actions = [tuple(map(numbers, (a.pre, a.add, a.delete))) for a in world.model.actions]
+    actions = [(numbers(a.pre), numbers(a.add), numbers(a.delete)) for a in world.model.actions]
     search = Search(len(number), actions, optimal=False)
     search.command[search.command.index("--search") + 1] = SEARCH
     judged = []
