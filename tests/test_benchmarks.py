@@ -45,6 +45,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
         "one_state",
         "windows",
         "windows_equivalence",
+        "windows_everyday",
         "windows_untold",
         "windows_not_strips",
         "windows_speed",

@@ -1,92 +1,73 @@
-"""What `make demo` shows: a hidden blocksworld is learned from traces, shown beside the result, and planned in."""
+"""What `make demo` shows: 20 traces become a lifted domain with proofs and a plan for a larger world; then a log of a
+person's kind with a mistake in it."""
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
 from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
-from rich.progress import Progress
 from rich.text import Text
 
-from trace2strips.commands.terminal import table_of_pairs
 from trace2strips.files import writing_text
 from trace2strips.judging.equivalence import DIFFERENT, EQUIVALENT, INVARIANTS, NOT_DISTINGUISHED, compare
-from trace2strips.judging.plan_outcomes import evaluate_planning
 from trace2strips.judging.sources import Source
 from trace2strips.judging.starts import find_starts, with_final_values
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.learning import learn
-from trace2strips.learners.training import Report
 from trace2strips.model.strips import StripsModel
-from trace2strips.model.world import count_parts
-from trace2strips.pddl import format_model
+from trace2strips.pddl import format_domain
 from trace2strips.traces import Dataset
+from trace2strips.traces.trace import Trace
 from trace2strips.worlds import Domain, get_domain
+from trace2strips.worlds.everyday import everyday_log
 from trace2strips.worlds.sampling import SampleSettings, sample
 
-DOMAIN = "blocksworld-8b"
-TRACES = 20_000
-TEST_TRACES = 20_000
-SHOWN = "stack_b1_b2"
-PROBLEMS = 100
-STARTS = 20_000
+DOMAIN, LARGER = "blocksworld-5b", "blocksworld:20"
+TRACES, TEST_TRACES = 20, 1_000
+STARTS = 1_000
+WORLD, WORLD_TRACES, WRONG_TRACE, WRONG_ATTEMPT = "door", 300, 17, 3
 
 
 def run_demo(console: Console, out: Path | None = None) -> Learned:
-    """Sample, learn, test, compare; writes the learned PDDL to `out` where given."""
+    """Sample, learn, prove, compare, plan; writes the learned PDDL to `out` where given."""
     domain = get_domain(DOMAIN)
     console.rule(f"A hidden world: {DOMAIN}")
     console.print(
-        f"{len(domain.model.atoms)} atoms, {len(domain.model.actions)} actions, "
-        f"{domain.family.count_states():,} reachable states. The learner sees none of this, only which actions worked "
-        "and which were refused, what was true at the start and whether the goal atoms held at the end."
+        "The learner never sees a state, only which actions worked and which were refused, "
+        f"and what was true at the start: {TRACES} traces of up to 50 actions. One of them:"
     )
+    train = sample(domain, SampleSettings(TRACES, seed=0, suffix="none"))
+    index = next(i for i in range(len(train)) if 7 <= len(train[i].actions) <= 12)
+    console.print(Panel(render(train, index), title=f"trace {index + 1}; ! and red: refused"))
     start = time.perf_counter()
-    train = sample(domain, SampleSettings(TRACES, seed=0))
-    test = sample(domain, SampleSettings(TEST_TRACES, 200, "test", seed=0), like=train)
-    console.rule("What the learner sees")
-    console.print(
-        f"{TRACES:,} traces of up to 50 actions, sampled with a longer test set in {seconds(start)}. One of them:"
-    )
-    index = next(i for i in range(len(train)) if 7 <= len(train[i].actions) <= 9)
-    console.print(Panel(render(train, index), title=f"trace {index}; ! and red: refused"))
-    console.rule("Learning")
-    start = time.perf_counter()
-    learned = learn_with_bar(console, train, test)
-    console.print(
-        f"Learned in {seconds(start)}. Training traces explained: {learned.figures.train_accuracy:.2%}. "
-        f"Test traces, four times as long and from unseen initial states: {learned.figures.test_accuracy:.2%}."
-    )
+    learned = learn(train, "windows")
     console.rule("Learned and hidden, side by side")
-    ours, true = count_parts(learned.model), count_parts(domain.model)
-    for part, count in ours.items():
-        console.print(f"{part:14} {count:4} learned, {true[part]:4} hidden")
-    console.print(
-        Columns(
-            [Panel(Text(action_pddl(learned.model, SHOWN)), title="learned"),
-             Panel(Text(action_pddl(domain.model, SHOWN)), title="hidden")]
-        )
-    )  # fmt: skip
-    invented = sorted(learned.model.action(SHOWN).pre - set(domain.model.atoms))
-    if invented:
-        console.print(f"{invented[0]} was invented: it plays the part of holding_b1, which no trace ever mentioned.")
+    console.print(f"Learned in {time.perf_counter() - start:.1f} s.")
+    texts = {"learned": learned.learner.pddl_files(learned)["domain.pddl"], "hidden": format_domain(domain.lifted)}
+    console.print(Columns([Panel(Text(text), title=title) for title, text in texts.items()]))
+    console.print("Names of told atoms are kept; what nobody told is invented and called after who needs it.")
     show_comparison(console, learned, domain)
+    console.rule("What is certain, and why")
+    show_proofs(console, learned, domain)
     if out is not None:
         with writing_text(out, force=True) as stream:
-            stream.write(learned.pddl())
-        console.print(f"The whole model for any planner: {out}")
-    console.rule("Planning with the learned model")
-    show_plans(console, learned, domain)
+            stream.write(texts["learned"])
+        console.print(f"The domain for any planner: {out}")
+    console.rule(f"A plan for a world four times as large: {LARGER}")
+    show_plan(console, learned, get_domain(LARGER))
+    console.rule(f"A log of a person's kind: {WORLD}")
+    show_person(console)
     return learned
 
 
 def show_comparison(console: Console, learned: Learned, domain: Domain) -> None:
     """Whether the two accept the same traces, and how that is known."""
-    hidden, found = Source("hidden", domain.model, domain=domain), Source("learned", learned.model, learned.world)
+    actions = [action.name for action in domain.model.actions]
+    world = learned.learner.world_over(learned, actions, domain.initial_atoms)
+    hidden, found = Source("hidden", domain.model, domain=domain), Source("learned", world.model, world)
     starts, further = find_starts(hidden, found, count=STARTS)
     result = compare(*with_final_values(hidden, found), starts, further=further)
     how = {
@@ -102,46 +83,65 @@ def show_comparison(console: Console, learned: Learned, domain: Domain) -> None:
     )
 
 
-def show_plans(console: Console, learned: Learned, domain: Domain) -> None:
-    """All planning problems, and the plan of the first one."""
-    problems = domain.problems(PROBLEMS)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("planning", total=PROBLEMS)
-        report = evaluate_planning(
-            learned.need_world(), domain, problems=problems, progress=lambda n: progress.advance(task, n)
-        )
+def show_proofs(console: Console, learned: Learned, domain: Domain) -> None:
+    """The share of new positions that is certain, and the proofs of two attempts."""
+    test = sample(domain, SampleSettings(TEST_TRACES, 200, "test", seed=0, suffix="none"))
+    tested = learned.tested_on(test).figures
     console.print(
-        f"{PROBLEMS} problems, none of which starts where a training trace did. Mimir plans with the learned model; "
-        "each plan is then tried out in the hidden world."
+        f"{TEST_TRACES:,} new traces of up to 200 actions: {tested.test_accuracy:.2%} are predicted without an error; "
+        f"{tested.certain_share or 0:.1%} of their positions are certain, that is, the same in every model that fits "
+        f"the {TRACES} traces. Two attempts of another trace:"
     )
-    console.print(table_of_pairs(f"{PROBLEMS} problems of {domain.name}", report.summary(), numbers=True))
-    problem, first = problems[0], report.judged[0]
-    goal = " ".join(sorted(problem.goal))
-    console.print(f"The first problem: reach {goal}. Plan ({first.outcome.value}):")
-    console.print(Panel(Text(" ".join(first.result.plan or ()))))
+    walk = sample(domain, SampleSettings(1, 50, seed=2, suffix="none"))[0]
+    explained = learned.why(Trace(walk.actions[:20], walk.ok[:20], walk.init))
+    for answer in ("works", "refused"):
+        shown = next((found for found in explained if found.reply.answer == answer), None)
+        if shown is not None:
+            console.print(Panel(Text(str(shown))))
 
 
-def learn_with_bar(console: Console, train: Dataset, test: Dataset) -> Learned:
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("training", total=None)
-
-        def watch(stage: str, report: Report) -> None:
-            total = report.steps if stage == "training" else None
-            progress.update(task, description=stage, total=total, completed=report.step)
-
-        return learn(train, test=test, watch=watch)
-
-
-def seconds(start: float) -> str:
-    return f"{time.perf_counter() - start:.0f} s"
+def show_plan(console: Console, learned: Learned, domain: Domain) -> None:
+    problem = domain.problems(1)[0]
+    start = time.perf_counter()
+    result = learned.plan(sorted(problem.goal), init=sorted(problem.init))
+    plan = result.plan or ()
+    works = problem.goal <= final_state(domain.model, problem.init, plan)
+    console.print(
+        f"{len(plan)} steps, found in {time.perf_counter() - start:.1f} s; tried out in the hidden world: "
+        f"{'it reaches the goal' if works else 'it fails'}."
+    )
+    console.print(Panel(Text(" ".join(plan))))
 
 
-def action_pddl(model: StripsModel, name: str) -> str:
-    """One action of the written domain, a condition or effect a line."""
-    text = format_model(StripsModel(model.atoms, (model.action(name),)))
-    block = text[text.index("(:action") : text.rindex(")")].rstrip()
-    spread = re.sub(r"(?<!not) (?=\((?!and))", "\n      ", block)
-    return spread.replace(":parameters\n      ()", ":parameters ()")
+def final_state(model: StripsModel, state: frozenset[str], plan: tuple[str, ...]) -> frozenset[str]:
+    """Where a plan leads; nowhere if a step does not apply."""
+    for name in plan:
+        action = model.action(name)
+        if not action.pre <= state:
+            return frozenset()
+        state = (state - action.delete) | action.add
+    return state
+
+
+def show_person(console: Console) -> None:
+    """A log with one wrong label: which one it is, and what was learned all the same."""
+    log = everyday_log(WORLD, WORLD_TRACES)
+    told = log[WRONG_TRACE]
+    labels = list(told.ok)
+    labels[WRONG_ATTEMPT] = not labels[WRONG_ATTEMPT]
+    log[WRONG_TRACE] = Trace(told.actions, tuple(labels))
+    attempts = sum(len(trace.actions) for trace in log)
+    console.print(
+        f"{WORLD_TRACES} traces, {attempts:,} attempts, nothing told; one label was made wrong "
+        f"(trace {WRONG_TRACE + 1}, attempt {WRONG_ATTEMPT + 1})."
+    )
+    start = time.perf_counter()
+    learned = learn(log, "windows")
+    console.print(f"Learned in {time.perf_counter() - start:.1f} s. Probably wrong:")
+    for suspect in learned.suspects:
+        console.print(f"  {suspect}", markup=False)
+    share = learned.accuracy(everyday_log(WORLD, TEST_TRACES, seed=1))
+    console.print(f"{TEST_TRACES:,} new traces: {share:.2%} are predicted without an error.")
 
 
 def render(dataset: Dataset, index: int) -> Text:
@@ -150,5 +150,4 @@ def render(dataset: Dataset, index: int) -> Text:
     text = Text("starts with ") + Text(" ".join(sorted(trace.init or ())), style="dim") + Text("\n")
     for action, ok in zip(trace.actions, trace.ok, strict=True):
         text.append(action + " " if ok else f"!{action} ", style="green" if ok else "red")
-    held = [atom for atom, value in trace.final.items() if value]
-    return text + Text("\nat the end ") + Text(" ".join(held), style="dim")
+    return text

@@ -261,6 +261,19 @@ def windows_untold(record: Record) -> Table:
     return table("windows-untold", origin(record), columns, rows)
 
 
+def windows_everyday(record: Record) -> Table:
+    rows = []
+    for world, traces in dict.fromkeys((row["world"], row["traces"]) for row in record["rows"]):
+        mine = {row["wrong"]: row for row in record["rows"] if (row["world"], row["traces"]) == (world, traces)}
+        shares = [accuracy(row["accuracy"], 3) for row in mine.values()]
+        listed = [f"{row['rightly_listed']} of {row['wrong_labels']}" for wrong, row in mine.items() if wrong]
+        alarms = str(sum(row["listed"] - row["rightly_listed"] for row in mine.values()))
+        rows.append([world, f"{traces:,}", *shares, *listed, alarms])
+    columns: Columns = [words("world"), "traces", "no label wrong", "one", "1 %", "5 %", "listed: of one", "of 1 %",
+                        "of 5 %", "wrongly listed"]  # fmt: skip
+    return table("windows-everyday", origin(record), columns, rows)
+
+
 def windows_worked(record: Record) -> Table:
     rows = []
     found = [row for row in record["rows"] if row["what"] == "worked"]
