@@ -188,3 +188,16 @@ def test_commands(run: Run, tmp_path: Path) -> None:
         result = run(*words)
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), words
         assert message in result.stderr
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_nothing_is_certain_of_new_objects_that_cannot_be_told_of_as_the_log_does(heavy: bool) -> None:
+    """No learned predicate is `heavy`, so nobody can say whether a new object is; the log tells it of its own."""
+    steps = (("put(a)", False), ("take(a)", True), ("take(a)", False), ("put(a)", True), ("take(c)", False))
+    init = frozenset({"there(a)", *(["heavy(b)"] if heavy else [])})
+    traces = [Trace(tuple(name for name, _ in steps), tuple(ok for _, ok in steps), init)] * 4
+    learned = t2s.learn(traces, "windows")
+    found = learned.plan("!there(n)", init=["there(n)"])
+    assert found.plan == ("take(n)",)
+    assert found.certain == (not heavy,)
+    assert (learned.plan("!there(n)", init=["there(n)"], certain=True).plan is None) == heavy

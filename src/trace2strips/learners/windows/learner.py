@@ -52,6 +52,7 @@ from trace2strips.traces.trace import Trace
 
 MOST_TOKENS = 8_192  # bits of a window, 1 kB: with more a log of any size is too much for a laptop
 FIRST, MOST = 2, 4  # objects that an atom may be about: two suffice for nearly all domains, four is what fits a laptop
+UNTOLD = "an untold start"  # a name that no start of a log has
 HELD_OUT = 400  # traces: one half of them shows what the other makes certain
 
 
@@ -264,7 +265,17 @@ class Windows(Learner):
 
     def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
         self.questions(learned)  # says if nothing was kept of the log
-        return first_trace(lifted_of(learned), world, init)
+        lifted = lifted_of(learned)
+        first = first_trace(lifted, world, init)
+        summary: Summary = learned.summary
+        sayable = {predicate.told for predicate in lifted.predicates}
+        words = [summary.naming.words(atom) for atom in first.init or ()]
+        known = {name for group in summary.objects for name in group}
+        if not all(known.issuperset(objects) for _, *objects in words) and any(
+            summary.naming.words(atom)[0] not in sayable for atom in summary.told
+        ):  # of new objects not all can be told that the log tells: so nothing is known of how they start
+            return Trace((), (), state=UNTOLD)
+        return first
 
     def only_certain(
         self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
