@@ -20,7 +20,7 @@ from trace2strips.model.vocabulary import ACTION
 from trace2strips.traces import Dataset
 from trace2strips.worlds.everyday import WORLDS, everyday_log, everyday_traces
 
-TRACES = (200, 1_000)
+TRACES = (200, 1_000, 5_000)
 ONE = "one"
 WRONG = (0.0, ONE, 0.01, 0.05)
 TEST, TEST_SEED = 1_000, 99
