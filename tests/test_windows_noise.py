@@ -188,6 +188,9 @@ def test_constants_are_found_and_written() -> None:
     naming = find_constants(dataset, understand(dataset.vocabulary.actions), 2, 0.0)
     assert ("charge", "dock") in naming.constants
     assert naming.action("charge") == ("charge", "dock")
+    learned = learn(dataset, Windows())
+    assert learned.figures.certain_share == 0  # they are a guess
+    assert learned.ask(Trace((), ()), "charge").answer == "open"
     found = fitted(dataset, naming)
     text = found.lifted.pddl()
     assert "(:constants" in text

@@ -115,6 +115,8 @@ class Windows(Learner):
             why = "only starts of their own explain"
             if before.nothing_certain:
                 why = "labels are wrong in" if before.wrong_labels else "no model explains"
+                if before.naming.constants:
+                    why = "what actions are about was guessed from"
             raise UserError(f"{why} the log of the run, so the log itself is needed", hint=again)
         vocabulary = united(learned.vocabulary, dataset.vocabulary)
         naming = replace(understand(vocabulary.actions, self.separator), constants=before.naming.constants)
@@ -160,6 +162,8 @@ class Windows(Learner):
             hint = "(hint: trace2strips check --strips)"
             start = StartLevel.SAME.sentence
             warnings.append(f"{reading.unexplained} refusals that no STRIPS model can explain if {start} {hint}")
+        elif summary.naming.constants:
+            warnings.append(f"nothing is certain, as this was guessed: {summary.naming}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
         figures = replace(

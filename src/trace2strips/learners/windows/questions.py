@@ -221,7 +221,7 @@ class Standing:
 
     def decide(self, attempted: Attempted) -> tuple[Answer, Refusal | None]:
         """Theorem 2, and the refusal that shows it where it is refused."""
-        if self.contradiction is not None or self.summary.wrong_labels:  # nothing is certain
+        if self.contradiction is not None or self.summary.nothing_certain:
             return Answer.OPEN, None
         if not attempted.live:
             return Answer.WORKS, None
@@ -319,6 +319,8 @@ class Standing:
         if self.summary.wrong_labels:
             said = f"nothing is certain: {self.summary.wrong_labels:,} labels of the log are probably wrong"
             return Explanation(reply, (said,))
+        if self.naming.constants:
+            return Explanation(reply, ("nothing is certain: what actions are about was guessed from the log",))
         if self.contradiction is not None:
             place = self.summary.where(self.contradiction)
             return Explanation(reply, (f"nothing is certain: no model explains the label at {place}",))

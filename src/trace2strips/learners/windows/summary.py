@@ -83,9 +83,11 @@ class Summary:
         """What whatever is certain assumes, a sentence each."""
         objects = f"{self.projection.arity} object{'s' * (self.projection.arity != 1)}"
         wrong = f"{self.wrong_labels:,} labels are wrong: nothing is certain"
+        also = "; ".join(f"{name} is also about {' and '.join(more)}" for name, *more in self.naming.constants)
+        named = f" ({also}, a guess: nothing is certain)" if also else ""
         return (
             self.start.sentence,
-            f"a condition is about at most {objects}, all of them arguments of the action",
+            f"a condition is about at most {objects}, all of them arguments of the action{named}",
             "a refused attempt changed nothing",
             wrong if self.wrong_labels else "the labels are right",
         )
@@ -154,8 +156,8 @@ class Summary:
 
     @property
     def nothing_certain(self) -> bool:
-        """Where no model explains the log, or labels of it are wrong."""
-        return self.wrong_labels > 0 or bool(self.inexplicable)
+        """Where no model explains the log, labels of it are wrong, or constants were guessed: another guess would do."""
+        return self.wrong_labels > 0 or bool(self.naming.constants) or bool(self.inexplicable)
 
     @property
     def inexplicable(self) -> tuple[Refusal, ...]:
