@@ -156,7 +156,7 @@ class Summary:
 
     @property
     def nothing_certain(self) -> bool:
-        """Where no model explains the log, labels of it are wrong, or constants were guessed: another guess would do."""
+        """Where no model explains the log, labels are wrong, or constants were guessed: another guess may do."""
         return self.wrong_labels > 0 or bool(self.naming.constants) or bool(self.inexplicable)
 
     @property
