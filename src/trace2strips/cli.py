@@ -30,7 +30,7 @@ COMMANDS = {  # name → the first line of its help; the function of that name i
     "brasp": "The B-RASP program of a model, run on a trace.",
     "reproduce": "Do the runs behind the paper's results.",
     "report": "Tables, plots and a page: our figures beside the paper's.",
-    "demo": "Learn a hidden blocksworld from traces and plan in it.",
+    "demo": "Learn a hidden blocksworld from 20 traces, plan in a larger one.",
 }
 PLAIN: dict[str, Any] = {  # help is plain text: rich takes longer to import than to print it
     "add_completion": False,

@@ -14,7 +14,7 @@ from trace2strips.files import check_writable
 def demo(
     out: Annotated[Path | None, typer.Option(help="Write the learned PDDL here.")] = None,
 ) -> None:
-    """Learn a hidden blocksworld from 20 traces, with proofs, and plan in a larger one."""
+    """Learn a hidden blocksworld from 20 traces, plan in a larger one."""
     from trace2strips.commands.demonstration import run_demo
 
     if out is not None:
