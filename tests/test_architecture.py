@@ -25,7 +25,7 @@ brasp: language evaluation examples strips_program text . hard_attention
 learners: . layout training radam runs suspects learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
 learners.windows: saving answers proofs lifted simulation support evidence relations instances cautious questions rows
-learners.windows: tolerant repair fitting constants reading learner
+learners.windows: tolerant repair fitting statics constants reading learner
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations, product
 
 from trace2strips.errors import ModelError, PddlError, shorten, suggest
-from trace2strips.learners.windows.lifted import LiftedWorld
+from trace2strips.learners.windows.lifted import EVERYWHERE, LiftedWorld
 from trace2strips.model.goals import NOT, START, split_names
 from trace2strips.model.lifted import OBJECT, LiftedProblem, Literal
 from trace2strips.model.strips import StripsModel, StripsProblem
@@ -42,7 +42,9 @@ def pddl_files(lifted: LiftedWorld, vocabulary: Vocabulary) -> dict[str, str]:
     files = {"domain.pddl": lifted.pddl()}
     objects = known_objects(lifted, vocabulary.actions)
     for name in vocabulary.init_states[:MOST_PROBLEMS]:
-        facts = {(p.name, *rest) for p in lifted.predicates for start, *rest in p.true_at if start == name}
+        facts = {
+            (p.name, *rest) for p in lifted.predicates for start, *rest in p.true_at if start in (name, EVERYWHERE)
+        }
         file = "problem.pddl" if name == START else f"problem-{encode_name(name)}.pddl"
         what = "Where the traces begin." if name == START else f"The initial state {shorten(name)!r} of the log."
         files[file] = write_problem(lifted, Instance(some(objects, facts), frozenset(facts)), encode_name(name), what)
@@ -74,6 +76,7 @@ def with_starts(lifted: LiftedWorld, instance: Instance) -> Instance:
     """Told atoms in the learned predicates, and what starts true without being told."""
     facts = set()
     for predicate in lifted.predicates:
+        facts |= {(predicate.name, *objects) for start, *objects in predicate.true_at if start == EVERYWHERE}
         if predicate.start == "true":
             facts |= {(predicate.name, *objects) for objects in choices(predicate.types, instance.objects)}
     told = {(p.told, len(p.types)) for p in lifted.predicates if p.start == "told"}

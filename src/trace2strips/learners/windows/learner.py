@@ -41,6 +41,7 @@ from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
+from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.model.goals import Names
 from trace2strips.model.strips import State, StripsModel, StripsProblem
@@ -134,9 +135,11 @@ class Windows(Learner):
                 hint=f"{again}: weaker assumptions are tried then",
             )
         job.tell("predicates", Report())
-        searched = summary.as_if_alike() if summary.start == StartLevel.OBJECTS else summary
-        fit, _ = fit_clean(dataset, searched)
-        reading = Reading(summary, fit, fit.nats, len(searched.inexplicable))
+        if summary.start == StartLevel.OBJECTS:
+            fit, unexplained = fit_with_statics(dataset, summary)
+        else:
+            fit, unexplained = fit_clean(dataset, summary)[0], 0
+        reading = Reading(summary, fit, fit.nats, unexplained)
         found = self.finished(reading, dataset, job, clock)
         data = hashlib.sha256(f"{learned.data} {found.data}".encode()).hexdigest()
         figures = replace(found.figures, earlier_traces=before.traces)
@@ -154,10 +157,8 @@ class Windows(Learner):
         summary = replace(summary, wrong_labels=len(suspects))
         warnings = one_sided(dataset)
         if suspects:
-            right = "(--noise 0: they are right)"
-            warnings.append(
-                f"{len(suspects)} labels are probably wrong, so nothing is certain {right}: {suspects[0]}, …"
-            )
+            unless = "(--noise 0: they are right), or this world is not STRIPS (check --strips)"
+            warnings.append(f"{len(suspects)} labels are probably wrong {unless}; nothing is certain: {suspects[0]}, …")
         elif reading.unexplained:
             hint = "(hint: trace2strips check --strips)"
             start = StartLevel.SAME.sentence

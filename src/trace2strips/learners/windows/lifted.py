@@ -21,13 +21,14 @@ from trace2strips.model.world import WorldModel
 from trace2strips.pddl import encode_name, format_domain
 from trace2strips.traces.names import Naming, schema_of
 
+EVERYWHERE = ""  # in place of the name of a start: at all of them
 Place = tuple[int, tuple[int, ...]]  # a predicate's number, and which arguments of the action it is over
 
 
 @dataclass(frozen=True)
 class LiftedPredicate:
     """`start` is "false", "true" or "told": as the initial atoms called `told` say of objects of its types. `true_at`
-    lists what holds at named starts: (start, objects …)."""
+    lists what holds at named starts, (start, objects …), or EVERYWHERE."""
 
     name: str
     types: tuple[int, ...]
@@ -115,6 +116,7 @@ class LiftedWorld:
                 number_of.setdefault(self.atom(predicate_number, others), predicate_number)
         atoms = tuple(sorted(number_of))
         always = {name for name, number in number_of.items() if self.predicates[number].start == "true"}
+        always |= self.holds_at(EVERYWHERE)
         actions = []
         for token, (name, pre, add, delete) in enumerate(parts):
             if vocabulary.kinds[token] == Kind.INIT_FALSE:
@@ -131,7 +133,7 @@ class LiftedWorld:
             self.atom(number, objects)
             for number, predicate in enumerate(self.predicates)
             for name, *objects in predicate.true_at
-            if name == start
+            if name in (start, EVERYWHERE)
         }
 
     def world(self, vocabulary: Vocabulary) -> WorldModel:
@@ -365,4 +367,4 @@ def wanted_name(predicate: Predicate, projection: Projection) -> str:
     return f"can-{projection.asked[min(schemas)][0]}" if schemas else "free"
 
 
-__all__ = ["FALSE", "TRUE", "LiftedAction", "LiftedPredicate", "LiftedWorld", "lift"]
+__all__ = ["EVERYWHERE", "FALSE", "TRUE", "LiftedAction", "LiftedPredicate", "LiftedWorld", "lift"]

@@ -15,6 +15,7 @@ from typing import Any
 from trace2strips.learners.windows.constants import complete_constants, find_constants
 from trace2strips.learners.windows.fitting import Fit, fit, fit_clean, quick_nats
 from trace2strips.learners.windows.starts import StartLevel
+from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming
@@ -47,10 +48,15 @@ def read_log(
     if not first.summary.inexplicable or (noise == 0 and start is not None):
         return first
     readings = [first]
+    if start is None and dataset.vocabulary.has_init_false:
+        readings += other_starts(dataset, naming, summarise, first, StartLevel.OBJECTS)
+        if not readings[-1].fit.label_nats:
+            return readings[-1]
     if first.fit.label_nats > first.fit.model_nats or not first.fit.noise:
         readings += other_names(dataset, naming, summarise, level, noise, first, fixed)
     if start is None:
-        readings += other_starts(dataset, naming, summarise, min(readings, key=lambda r: r.nats))
+        best = min(readings, key=lambda reading: reading.nats)
+        readings += other_starts(dataset, naming, summarise, best, StartLevel.OWN)
     return min(readings, key=lambda reading: reading.nats)
 
 
@@ -58,23 +64,21 @@ def as_it_stands(
     dataset: Dataset, naming: Naming, summarise: Summarise, level: StartLevel, noise: float | int | None
 ) -> Reading:
     summary = summarise(naming, level)
-    searched = alike(summary, naming, summarise)
     if level == StartLevel.SAME or noise or (summary.inexplicable and noise is None):
-        found = fit(dataset, searched, noise)
+        searched = summary if level == StartLevel.SAME else summarise(naming, StartLevel.SAME)
+        found, unexplained = fit(dataset, searched, noise), len(searched.inexplicable)
     else:
-        found, _ = fit_clean(dataset, searched)
-    return Reading(summary.without_own_starts(), found, found.handicapped, len(searched.inexplicable))
+        found, unexplained = fit_alike(dataset, summary, naming, summarise)
+    return Reading(summary.without_own_starts(), found, found.handicapped, unexplained)
 
 
-def alike(summary: Summary, naming: Naming, summarise: Summarise) -> Summary:
-    """What the small model is looked for in. It begins as told atoms and names say: how another trace starts nobody
-    knows."""
-    match summary.start:
-        case StartLevel.SAME:
-            return summary
-        case StartLevel.OBJECTS:
-            return summary.as_if_alike()
-    return summarise(naming, StartLevel.SAME)
+def fit_alike(dataset: Dataset, summary: Summary, naming: Naming, summarise: Summarise) -> tuple[Fit, int]:
+    """The small model where starts are told apart by more than what is told, and the refusals it leaves unexplained. It
+    begins as told atoms and names say: how another trace starts nobody knows."""
+    if summary.start == StartLevel.OBJECTS:
+        return fit_with_statics(dataset, summary)
+    searched = summarise(naming, StartLevel.SAME)
+    return fit_clean(dataset, searched)[0], len(searched.inexplicable)
 
 
 def other_names(
@@ -105,21 +109,18 @@ def other_names(
             yield as_it_stands(dataset, PLAIN, summarise, level, noise)
 
 
-def other_starts(dataset: Dataset, naming: Naming, summarise: Summarise, best: Reading) -> Iterator[Reading]:
-    """Starts that differ although they are told alike."""
-    for level in (StartLevel.OBJECTS, StartLevel.OWN):
-        if level == StartLevel.OBJECTS and not dataset.vocabulary.has_init_false:
-            continue  # nothing is told: it is the level before
-        summary = summarise(naming, level)
-        if summary.inexplicable:
-            continue
-        searched = alike(summary, naming, summarise)
-        found, _ = fit_clean(dataset, searched)
-        starts = len(dataset) if level == StartLevel.OWN else len(very_objects(summary))
-        nats = found.model_nats + log(2) * starts * len(found.lifted.predicates)  # how each predicate starts there
-        if nats < best.nats:
-            yield Reading(summary.without_own_starts(), found, nats, len(searched.inexplicable))
-            return
+def other_starts(
+    dataset: Dataset, naming: Naming, summarise: Summarise, best: Reading, level: StartLevel
+) -> Iterator[Reading]:
+    """Starts that differ although they are told alike, if that is shorter than the best reading so far."""
+    summary = summarise(naming, level)
+    if summary.inexplicable:
+        return
+    found, unexplained = fit_alike(dataset, summary, naming, summarise)
+    starts = len(dataset) if level == StartLevel.OWN else len(very_objects(summary))
+    nats = found.model_nats + log(2) * starts * len(found.lifted.predicates)  # how each predicate starts there
+    if nats < best.nats:
+        yield Reading(summary.without_own_starts(), found, nats, unexplained)
 
 
 def very_objects(summary: Summary) -> set[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, UInt64
 
 from trace2strips.compilation import compiled
-from trace2strips.learners.windows.lifted import LiftedWorld, Place
+from trace2strips.learners.windows.lifted import EVERYWHERE, LiftedWorld, Place
 from trace2strips.model.vocabulary import INIT_FALSE, INIT_STATE, Kind
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import schema_of
@@ -109,11 +109,19 @@ class Simulation:
         true_at = [
             state[start] * (len(atoms) + 1) + atoms[number, tuple(objects)]
             for number, predicate in enumerate(lifted.predicates)
-            for start, *objects in predicate.true_at
+            for named, *objects in predicate.true_at
+            for start in (state if named == EVERYWHERE else (named,))
             if start in state and (number, tuple(objects)) in atoms
         ]
         self.true_at = np.sort(np.array(true_at, dtype=np.int64))
-        self.always = np.array([lifted.predicates[number].start == "true" for number, _ in atoms] + [False], dtype=bool)
+        everywhere = {
+            (number, tuple(objects))
+            for number, predicate in enumerate(lifted.predicates)
+            for named, *objects in predicate.true_at
+            if named == EVERYWHERE
+        }
+        starts_true = [lifted.predicates[atom[0]].start == "true" or atom in everywhere for atom in atoms]
+        self.always = np.array([*starts_true, False], dtype=bool)
         self.pre, self.add, self.delete = pre.arrays, add.arrays, delete.arrays
 
     def run(

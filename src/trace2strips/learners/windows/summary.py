@@ -138,22 +138,6 @@ class Summary:
         refusals = tuple(refusal for refusal in self.refusals if not any(map(is_own, refusal.reasons)))
         return replace(self, smallest=smallest, refusals=refusals)
 
-    def as_if_alike(self) -> Summary:
-        """At level `objects`: as if told atoms said all of a start, for whom only knows that. Refusals that untold
-        differences explain are inexplicable then."""
-
-        def seen(reason: Reason) -> Reason:
-            query, by = reason
-            return (query, ("told", *by[2:])) if not isinstance(by, int) and by[0] == "told-of" else reason
-
-        smallest: dict[Reason, dict[int, Place]] = defaultdict(dict)
-        for reason, kept in self.smallest.items():
-            for window, place in kept.items():
-                keep(smallest[seen(reason)], window, place)
-        refusals = [replace(r, reasons={seen(x): w for x, w in r.reasons.items()}) for r in self.refusals]
-        found, left = reduce(dict(smallest), refusals)
-        return replace(self, smallest=found, refusals=left, start=StartLevel.SAME)
-
     @property
     def nothing_certain(self) -> bool:
         """Where no model explains the log, labels are wrong, or constants were guessed: another guess may do."""

@@ -226,10 +226,17 @@ class Board:
         )  # fmt: skip
 
     def starts_true(self, option: str | Literal) -> Bool[np.ndarray, " starts"]:
-        def holds(start: Start) -> bool:
+        """A new array: whoever has it may change it."""
+        return self.told_values[option].copy()
+
+    @cached_property
+    def told_values(self) -> dict[str | Literal, Bool[np.ndarray, " starts"]]:
+        def holds(start: Start, option: str | Literal) -> bool:
             return option == TRUE or (option != FALSE and option in start[1:]) if start[0] == "told" else True
 
-        return np.array([holds(start) for start in self.starts], dtype=bool)
+        return {
+            option: np.array([holds(start, option) for start in self.starts], dtype=bool) for option in self.options
+        }
 
     @property
     def arity(self) -> int:
