@@ -464,7 +464,7 @@ def test_a_learned_model_is_its_hidden_one(
     blocks: int, init: str, starts: int, pairs: int, how: tuple[str, ...]
 ) -> None:
     domain = get_domain(f"blocksworld:{blocks}")
-    world = learn(sample(domain, SampleSettings(3_000, 20, init=init))).world
+    world = learn(sample(domain, SampleSettings(3_000, 20, init=init)), "strips+completion").world
     a, b = Source("A", domain.model, domain=domain), Source("B", world.model, world)
     first, second = with_final_values(a, b)
     assert len(second.actions) == len(b.model.actions) + len(world.vocabulary.test_atoms)
@@ -526,7 +526,7 @@ def without_origin(settings: SampleSettings) -> Dataset:
 
 
 def learned_source(dataset: Dataset, name: str = "run") -> Source:
-    learned = learn(dataset)
+    learned = learn(dataset, "strips+completion")
     return Source(name, learned.model, learned.world, learned=learned)
 
 
@@ -697,7 +697,7 @@ def test_command_exit_codes_and_words(tmp_path: Path, commands: Commands) -> Non
 def test_command_on_domains_and_runs(tmp_path: Path, commands: Commands) -> None:
     for name, init in (("r", "atoms"), ("s", "states:5")):
         dataset = sample(get_domain("blocksworld:3"), SampleSettings(3_000, 20, init=init))
-        learn(dataset).save(tmp_path / name)
+        learn(dataset, "strips+completion").save(tmp_path / name)
     named, generated = "named initial states", "generated initial states of blocksworld:3"
     expected = {
         ("s", "blocksworld:3"): (5, named),
@@ -726,7 +726,7 @@ def test_command_on_a_run_and_a_file(tmp_path: Path, commands: Commands) -> None
     for name, init in (("atoms", "atoms"), ("named", "states:5")):
         dataset = without_origin(SampleSettings(3_000, 20, init=init))
         dataset.save(tmp_path / f"{name}.t2s")
-        learn(dataset).save(tmp_path / name)
+        learn(dataset, "strips+completion").save(tmp_path / name)
         told = dataset[0].init or dataset.states["s0"]
     (tmp_path / "truth.pddl").write_text(format_model(BLOCKS.model))
     (tmp_path / "wrong.pddl").write_text(format_model(wrong_blocks()))

@@ -36,7 +36,7 @@ def data(name: str, traces: int = 4000, init: str = "atoms", length: int = 25) -
 @pytest.fixture(scope="module")
 def blocks() -> tuple[Dataset, Dataset, Learned]:
     train, test = data("blocksworld-5b", 10_000)
-    return train, test, learn(train, test=test)
+    return train, test, learn(train, "strips+completion", test=test)
 
 
 def test_blocksworld_is_learned_exactly(blocks: tuple[Dataset, Dataset, Learned]) -> None:
@@ -52,18 +52,19 @@ def test_blocksworld_is_learned_exactly(blocks: tuple[Dataset, Dataset, Learned]
     assert names == {"clear_b1", "clear_b2", "handempty", "on_b1_b2"}  # aligned atoms keep their names
 
 
+@pytest.mark.parametrize("learner", ["windows", "strips+completion"])
 @pytest.mark.parametrize("init", ["atoms", "states:30"])
 @pytest.mark.parametrize("name", ["ferry:3x3", "npuzzle-5t", "maze:5x5", "logistics-3c"])
-def test_other_families(name: str, init: str) -> None:
+def test_other_families(name: str, init: str, learner: str) -> None:
     train, test = data(name, 8000, init)
-    learned = learn(train, seed=1)
+    learned = learn(train, learner, seed=1)
     assert learned.errors(train) == 0
     assert learned.accuracy(test) >= 0.995
 
 
 def test_same_seed_same_model(blocks: tuple[Dataset, Dataset, Learned]) -> None:
     train, _, learned = blocks
-    again = learn(train)
+    again = learn(train, "strips+completion")
     assert again.world == learned.world
 
 
@@ -92,7 +93,7 @@ def test_noisy_labels() -> None:
     flipped = train.inapplicable ^ (
         (rng.random(len(train.tokens)) < 0.01) & (train.vocabulary.kinds[train.tokens] >= 3)
     )
-    learned = learn(Dataset(train.vocabulary, train.tokens, flipped, train.offsets))
+    learned = learn(Dataset(train.vocabulary, train.tokens, flipped, train.offsets), "strips+completion")
     assert learned.accuracy(test) > 0.95
     assert any("noisy" in warning for warning in learned.figures.warnings)
 
@@ -167,7 +168,7 @@ def test_the_world_as_json_and_back(blocks: tuple[Dataset, Dataset, Learned]) ->
 
 def test_states_of_init_state_models_are_kept() -> None:
     train, test = data("blocksworld:3", 3000, "states:5")
-    learned = learn(train)
+    learned = learn(train, "strips+completion")
     again = world_from_json(world_to_json(learned.world))
     assert set(again.states) == {f"s{i}" for i in range(5)}
     hidden = train.states["s0"]
@@ -187,7 +188,9 @@ def write_sets(folder: Path, name: str = "blocksworld:3", traces: int = 2000) ->
 
 def test_learn_and_evaluate(run: Run, tmp_path: Path) -> None:
     write_sets(tmp_path)
-    result = run("learn", "train.t2s", "--out", "r", "--test", "test.jsonl", "--seed", 1)
+    result = run(
+        "learn", "train.t2s", "--learner", "strips+completion", "--out", "r", "--test", "test.jsonl", "--seed", 1
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("train accuracy 1.00000 (0 of 2,000 wrong)\ntest accuracy 1.00000 (0 of 500 wrong)")
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
@@ -205,7 +208,7 @@ def test_learn_and_evaluate(run: Run, tmp_path: Path) -> None:
 
 def test_the_log_is_read_by_tensorboard_and_plain_tools(run: Run, tmp_path: Path) -> None:
     write_sets(tmp_path, traces=300)
-    assert run("learn", "train.t2s", "--out", "r", "-q").returncode == 0
+    assert run("learn", "train.t2s", "--learner", "strips+completion", "--out", "r", "-q").returncode == 0
     rows = [json.loads(line) for line in (tmp_path / "r" / "log.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows if row["stage"] == "training"] == list(range(500, rows[-1]["step"] + 1, 500))
     (events,) = (tmp_path / "r").glob("events.out.tfevents.*")
@@ -243,7 +246,7 @@ def test_a_killed_command_goes_on_to_the_same_result(
     assert process.wait() == -signal.SIGKILL
     assert not (tmp_path / "killed" / "metrics.json").exists()
     assert "not finished" in run("evaluate", "killed").stderr
-    refused(run, tmp_path, "learn", "train.t2s", "--out", "killed", "--seed", 5, message="another unfinished run")
+    refused(run, tmp_path, *words, "--out", "killed", "--seed", 5, message="another unfinished run")
     logged = log.read_text()
     assert run_process(*words, "--out", "killed").returncode == 0
     assert log.read_text().startswith(logged[: logged.index('"step": 1000')])
@@ -261,14 +264,14 @@ def test_mistakes_with_runs(run: Run, tmp_path: Path) -> None:
         (("learn", "none.t2s", "--out", "r"), "none.t2s: no such file"),
         (("learn", "train.t2s", "--out", "file"), "file: is a file, not a folder"),
         (("learn", "train.t2s", "--out", "full"), "full: is not empty and no run"),
-        (("learn", "train.t2s", "--out", "r", "--heads", 3), "3 heads are too few"),
+        (("learn", "train.t2s", "--learner", "completion", "--out", "r", "--heads", 3), "3 heads are too few"),
         (("learn", "train.t2s", "--out", "r", "--learner", "strips", "--preset", "quick"), "unknown preset 'quick'"),
         (("evaluate", "none"), "none: no run of trace2strips"),
     ):
         refused(run, tmp_path, *words, message=message)
     other = sample(get_domain("ferry:2x2"), SampleSettings(20, 5))
     write_traces(other, tmp_path / "other.jsonl")
-    assert run("learn", "train.t2s", "--out", "r", "-q").returncode == 0
+    assert run("learn", "train.t2s", "--learner", "strips+completion", "--out", "r", "-q").returncode == 0
     refused(
         run, tmp_path, "evaluate", "r", "--test", "other.jsonl", message="other.jsonl: unknown action 'board_c1_p1'"
     )
@@ -282,7 +285,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); sys.argv[0] = 'trace2strips';"
         "from trace2strips.cli import main; main()"
     )
-    words = [sys.executable, "-c", code, "learn", "train.t2s", "--out", "r", "-q"]
+    words = [sys.executable, "-c", code, "learn", "train.t2s", "--learner", "strips+completion", "--out", "r", "-q"]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 2, result.stderr

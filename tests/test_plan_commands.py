@@ -18,7 +18,7 @@ TOWER = ["pick-up_b2", "stack_b2_b3", "pick-up_b1", "stack_b1_b2"]
 
 
 def save(dataset: Dataset, folder: Path) -> Path:
-    learn(dataset).save(folder)
+    learn(dataset, "strips+completion").save(folder)
     return folder
 
 

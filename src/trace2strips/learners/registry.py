@@ -21,7 +21,7 @@ LEARNERS: dict[str, tuple[str, str]] = {  # name → module and class
     "sinusoidal": ("trace2strips.learners.decoder.learner", "Sinusoidal"),
     "rope": ("trace2strips.learners.decoder.learner", "Rope"),
 }
-DEFAULT = "strips+completion"
+DEFAULT = "windows"
 
 
 def learner_class(name: str) -> type[Learner]:

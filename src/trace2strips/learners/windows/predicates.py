@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from functools import cached_property
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -240,6 +241,10 @@ class Frame:
         judge(adds, deletes, false_start, self.bits, *self.arrays, admissible, explained)
         return admissible, explained
 
+    @cached_property
+    def named(self) -> frozenset[Start]:
+        return frozenset(key for key in self.starts if key[0] == "start")
+
     def false_starts(self, predicate: Predicate) -> Bool[np.ndarray, " starts"]:
         return np.array([predicate.starts_false(key) for key in self.starts], dtype=bool)
 
@@ -299,8 +304,9 @@ class Search:
             best: tuple[float, Judged] | None = None
             for predicate, explained in self.candidates(left):
                 told = predicate.start not in (FALSE, TRUE)
-                # among equals few signs, then a told name, then the one about more objects, which is the stricter
+                # among equals few signs and values at named starts, then a told name, then more objects: stricter
                 score = int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * told + 0.05 * predicate.arity
+                score -= 0.01 * len(self.frames[predicate.types].named)
                 if best is None or score > best[0]:
                     best = score, (predicate, explained)
             if best is None:  # a start that is no told atom: no predicate says it yet (docs/windows.md)
@@ -340,7 +346,7 @@ class Search:
         asking, by = int(frame.reason_asking[reason]), int(frame.reason_by[reason])
         window = int.from_bytes(frame.reasons[reason].tobytes(), "little")
         mine = frame.window_asking == asking
-        named = frozenset(key for key in frame.starts if key[0] == "start")
+        named = frame.named
         mine_alone = frame.starts[by - frame.bits] if by >= frame.bits else None
         options: list[str | Literal] = [FALSE, TRUE, *frame.literals]
         for start in options:
@@ -435,7 +441,47 @@ class Search:
             rest = np.logical_or.reduce([nothing, *(e for j, (_, e) in enumerate(chosen) if j != i)])
             if (rest | ~everything).all():
                 del chosen[i]
-        return [self.with_askings(self.use_up(self.with_askings(predicate))) for predicate, _ in chosen]
+        chosen = self.unite(chosen)
+        return self.guess_starts([self.use_up(self.with_askings(predicate)) for predicate, _ in chosen])
+
+    def unite(self, chosen: list[Judged]) -> list[Judged]:
+        """Two predicates become one where that explains what both did: `clear` as taken away by stacking upon, and as
+        taken away by lifting, say."""
+        while (found := next(self.united(chosen), None)) is not None:
+            chosen = found
+        return chosen
+
+    def united(self, chosen: list[Judged]) -> Iterator[list[Judged]]:
+        for (i, (one, by_one)), (j, (other, by_other)) in combinations(enumerate(chosen), 2):
+            if one.types != other.types or one.adds & other.deletes or one.deletes & other.adds:
+                continue
+            rest = [judged for k, judged in enumerate(chosen) if k not in (i, j)]
+            needed = (by_one | by_other) & ~np.logical_or.reduce([by_one & False, *(explained for _, explained in rest)])
+            for start, true_at in ((one.start, one.true_at), (other.start, other.true_at)):
+                both = Predicate(one.types, one.adds | other.adds, one.deletes | other.deletes, start, true_at)
+                _, explained = self.frames[one.types].judge(both, self.refusals)
+                if (explained | ~needed).all():
+                    yield [*rest[:i], (both, explained), *rest[i:]]
+
+    def guess_starts(self, chosen: list[Predicate]) -> list[Predicate]:
+        """What a predicate is at a named start where nothing decides it: as in most places where something does. A
+        success decides that it is true, a refusal that nothing else explains that it is false."""
+        judged = [self.frames[p.types].judge(p, self.refusals)[1] for p in chosen]
+        for number, predicate in enumerate(chosen):
+            frame = self.frames[predicate.types]
+            others = [explained for i, explained in enumerate(judged) if i != number]
+            needed = set(np.flatnonzero(judged[number] & ~np.logical_or.reduce([judged[number] & False, *others])))
+            false = {
+                frame.starts[int(frame.reason_by[i]) - frame.bits]
+                for i in self.explaining(predicate)
+                if frame.reason_by[i] >= frame.bits and int(frame.reason_refusal[i]) in needed
+            }
+            asked = [frame.askings.index(asking) for asking in predicate.asked]
+            true = self.settle_starts(frame, predicate, np.isin(frame.window_asking, asked), frame.named).true_at
+            if len(true) > len(false & frame.named):
+                chosen[number] = replace(predicate, true_at=frame.named - false)
+                judged[number] = frame.judge(chosen[number], self.refusals)[1]
+        return [self.with_askings(predicate) for predicate in chosen]
 
     def use_up(self, predicate: Predicate) -> Predicate:
         """An action that needs the predicate probably deletes it, if nobody who asks it ever worked after the action
@@ -463,18 +509,24 @@ class Search:
     def explained_by(self, predicate: Predicate) -> dict[Asking, set[int]]:
         """For each asking that the predicate is admissible for, the refusals that it explains there."""
         frame = self.frames[predicate.types]
+        found: dict[int, set[int]] = defaultdict(set)
+        for i in self.explaining(predicate):
+            found[int(frame.reason_asking[i])].add(int(frame.reason_refusal[i]))
+        return {frame.askings[asking]: found[asking] for asking in sorted(found)}
+
+    def explaining(self, predicate: Predicate) -> Iterator[int]:
+        """The reasons at which the predicate is false and may be asked."""
+        frame = self.frames[predicate.types]
         admissible, _ = frame.judge(predicate, self.refusals)
         false_start = frame.false_starts(predicate)
         signed = predicate.adds | predicate.deletes
-        found: dict[int, set[int]] = defaultdict(set)
         for i in np.flatnonzero(admissible[frame.reason_asking]).tolist():
             by = int(frame.reason_by[i])
             token = by < frame.bits
             if not (predicate.deletes >> by & 1 if token else false_start[by - frame.bits]):
                 continue
             if not int.from_bytes(frame.reasons[i].tobytes(), "little") & signed & ~(1 << by if token else 0):
-                found[int(frame.reason_asking[i])].add(int(frame.reason_refusal[i]))
-        return {frame.askings[asking]: found[asking] for asking in sorted(found)}
+                yield i
 
 
 def show(predicates: Iterable[Predicate], projection: Projection) -> str:
