@@ -51,8 +51,9 @@ Who learns
 close: works, for certain
 
 `Windows`, the default, finds a lifted model (schemas with arguments, for objects never seen) from few traces and says
-what is certain; `Completion` needs no network, `Strips` is the STRIPS Transformer by gradients alone, `StripsCompletion` both, one after
-the other; `StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and traces with final values.
+what is certain; `Completion` needs no network, `Strips` is the STRIPS Transformer by gradients alone,
+`StripsCompletion` both, one after the other; `StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and
+traces with final values.
 
 Hidden worlds, to try it out
 ============================

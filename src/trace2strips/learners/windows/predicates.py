@@ -456,7 +456,8 @@ class Search:
             if one.types != other.types or one.adds & other.deletes or one.deletes & other.adds:
                 continue
             rest = [judged for k, judged in enumerate(chosen) if k not in (i, j)]
-            needed = (by_one | by_other) & ~np.logical_or.reduce([by_one & False, *(explained for _, explained in rest)])
+            by_rest = np.logical_or.reduce([by_one & False, *(explained for _, explained in rest)])
+            needed = (by_one | by_other) & ~by_rest
             for start, true_at in ((one.start, one.true_at), (other.start, other.true_at)):
                 both = Predicate(one.types, one.adds | other.adds, one.deletes | other.deletes, start, true_at)
                 _, explained = self.frames[one.types].judge(both, self.refusals)
