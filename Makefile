@@ -16,7 +16,7 @@ demo: $(VENV)/default ## set up, then show the main job
 	$(BIN)/trace2strips demo --out build/demo.pddl
 
 test: $(VENV)/all ## set up everything, then run all tests
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 check: $(VENV)/all ## lint, format and types
 	$(BIN)/ruff check .

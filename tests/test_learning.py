@@ -52,6 +52,14 @@ def test_blocksworld_is_learned_exactly(blocks: tuple[Dataset, Dataset, Learned]
     assert names == {"clear_b1", "clear_b2", "handempty", "on_b1_b2"}  # aligned atoms keep their names
 
 
+def test_the_default_learner_finds_a_model_as_small_as_the_hidden_one() -> None:
+    """`stack` once took the block below out of the hand too, where it never is."""
+    train, _ = data("blocksworld-5b", 10_000)
+    learned, hidden = learn(train), count_parts(get_domain("blocksworld-5b").model)
+    assert learned.learner.name == "windows"
+    assert {part: getattr(learned.figures, part) for part in hidden} == hidden
+
+
 @pytest.mark.parametrize("learner", ["windows", "strips+completion"])
 @pytest.mark.parametrize("init", ["atoms", "states:30"])
 @pytest.mark.parametrize("name", ["ferry:3x3", "npuzzle-5t", "maze:5x5", "logistics-3c"])

@@ -15,10 +15,11 @@ import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.learners.windows.encoding import encode
-from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.lifted import LiftedWorld, in_order, lift, order_of
 from trace2strips.learners.windows.predicates import Predicate, Search
 from trace2strips.learners.windows.repair import most_likely
 from trace2strips.learners.windows.rows import Rows
+from trace2strips.learners.windows.simulation import idle_effects
 from trace2strips.learners.windows.summary import Summary
 from trace2strips.learners.windows.support import without_needless
 from trace2strips.learners.windows.tolerant import TolerantSearch
@@ -95,7 +96,26 @@ def small_predicates(summary: Summary) -> tuple[list[Predicate], Rows, float]:
     strict = TolerantSearch(rows, STRICT)
     strict.adopt(found)
     strict.settle()
-    return search.run(with_all_signs(strict.predicates, found)), rows, strict.size_nats
+    chosen = search.run(with_all_signs(strict.predicates, found))
+    return without_idle(chosen, search, sample), rows, strict.size_nats
+
+
+def without_idle(predicates: list[Predicate], search: Search, sample: Dataset) -> list[Predicate]:
+    """Signs that changed nothing wherever the action worked go, unless something needs them: stacking upon a block that
+    is never in the hand need not take it out of there."""
+    summary = search.summary
+    ordered = in_order(predicates)
+    lifted = lift(ordered, summary.projection, summary.types, summary.naming)
+    for number, (part, schema, places) in idle_effects(lifted, sample):
+        predicate = ordered[number]
+        order = order_of(predicate)
+        for bit, (by, where) in enumerate(summary.projection.tokens[predicate.arity]):
+            if by == schema and tuple(where[i] for i in order) == places:
+                smaller = replace(predicate, **{part: getattr(predicate, part) & ~(1 << bit)})
+                trial = [smaller if i == number else other for i, other in enumerate(ordered)]
+                if search.explains_as_much(trial, ordered):
+                    ordered = trial
+    return ordered
 
 
 def with_all_signs(predicates: Sequence[Predicate], found: Sequence[Predicate]) -> list[Predicate]:

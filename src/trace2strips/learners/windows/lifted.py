@@ -300,7 +300,7 @@ def lift(
     predicates: Sequence[Predicate], projection: Projection, types: tuple[tuple[int, ...], ...], naming: Naming
 ) -> LiftedWorld:
     """The search's predicates in words; those that many ask come first."""
-    ordered = sorted(predicates, key=lambda p: (isinstance(p.start, str), -len(p.asked), p.asked, p.adds, p.deletes))
+    ordered = in_order(predicates)
     named = list(zip(ordered, names_for(ordered, projection), strict=True))
     lists: dict[int, dict[str, list[Place]]] = defaultdict(lambda: {"pre": [], "add": [], "delete": []})
     found = []
@@ -325,6 +325,10 @@ def lift(
     ]
     count = len(projection.schemas)
     return LiftedWorld(naming, tuple(found), tuple(actions[:count]), tuple(actions[count:]))
+
+
+def in_order(predicates: Sequence[Predicate]) -> list[Predicate]:
+    return sorted(predicates, key=lambda p: (isinstance(p.start, str), -len(p.asked), p.asked, p.adds, p.deletes))
 
 
 def order_of(predicate: Predicate) -> tuple[int, ...]:

@@ -484,6 +484,22 @@ class Search:
                 judged[number] = frame.judge(chosen[number], self.refusals)[1]
         return [self.with_askings(predicate) for predicate in chosen]
 
+    def explains_as_much(self, trial: list[Predicate], chosen: list[Predicate]) -> bool:
+        """Whether these forbid no success and explain every refusal that those do."""
+        nothing = np.zeros(self.refusals, dtype=bool)
+
+        def explained(predicates: list[Predicate]) -> Bool[np.ndarray, " refusals"]:
+            return np.logical_or.reduce(
+                [nothing, *(self.frames[p.types].judge(p, self.refusals)[1] for p in predicates)]
+            )
+
+        for predicate in trial:
+            frame = self.frames[predicate.types]
+            asked = [frame.askings.index(asking) for asking in predicate.asked]
+            if not frame.judge(predicate, self.refusals)[0][asked].all():
+                return False
+        return bool((explained(trial) | ~explained(chosen)).all())
+
     def use_up(self, predicate: Predicate) -> Predicate:
         """An action that needs the predicate probably deletes it, if nobody who asks it ever worked after the action
         without an adder in between, and somebody did with one."""

@@ -7,7 +7,8 @@ not as rows of bits over all atoms. `LiftedWorld.over_tokens` is the same as a g
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Bool, UInt64
@@ -158,6 +159,21 @@ class Rows:
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         return np.array(self.start, dtype=np.int64), np.array(self.flat, dtype=np.int64)
+
+
+def idle_effects(lifted: LiftedWorld, dataset: Dataset) -> Iterator[tuple[int, tuple[str, int, tuple[int, ...]]]]:
+    """Effects that changed nothing where their action worked: a predicate's number, and "adds" or "deletes", the
+    action's number and the places of its objects."""
+    observed = replace(lifted, actions=tuple(replace(a, pre=(*a.delete, *a.add)[:MOST]) for a in lifted.actions))
+    simulation = Simulation(observed, dataset)
+    false, _ = simulation.run()
+    for number, action in enumerate(lifted.actions):
+        mine = false[np.isin(dataset.tokens, simulation.tokens[number]) & ~dataset.inapplicable]
+        for k, (predicate, places) in enumerate((*action.delete, *action.add)[:MOST]):
+            was_false = (mine >> np.uint64(k) & np.uint64(1)).astype(bool)
+            is_delete = k < len(action.delete)
+            if len(mine) and (was_false.all() if is_delete else not was_false.any()):
+                yield predicate, ("deletes" if is_delete else "adds", number, places)
 
 
 def wrong_traces(lifted: LiftedWorld, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
