@@ -97,8 +97,8 @@ def plan_of(planner: str, domain: Path, problem: Path) -> list[tuple[str, ...]]:
     return [tuple(line.strip("()").split()) for line in found if line.startswith("(")]
 
 
-GOALS = {"blocksworld-5b": "(on b1 b2) (on b2 b3)", "ferry-5c": "(x--at c1 p2) (x--at c2 p3)",
-         "npuzzle-5t": "(x--at t1 c1-1) (x--at t2 c1-2)", "maze-5x5": "(x--at c2-2)", "logistics-3c": "(x--at k1 a3)"}  # fmt: skip
+GOALS = {"blocksworld-5b": "(on b1 b2) (on b2 b3)", "ferry-5c": "(at c1 p2) (at c2 p3)",
+         "npuzzle-5t": "(at t1 c1-1) (at t2 c1-2)", "maze-5x5": "(at c2-2)", "logistics-3c": "(at k1 a3)"}  # fmt: skip
 
 
 @pytest.mark.parametrize("planner", ["mimir", "fast-downward", "pyperplan", "unified-planning"])
@@ -116,7 +116,7 @@ def test_planners_take_the_files_and_their_plans_work(world: str, planner: str, 
     plan = ["_".join(words) for words in plan_of(planner, tmp_path / "domain.pddl", problem)]
     assert plan
     hidden = get_domain(world).model
-    wanted = [atom.strip("() ").replace(" ", "_").replace("x--", "") for atom in goal.split(")")[:-1]]
+    wanted = [atom.strip("() ").replace(" ", "_") for atom in goal.split(")")[:-1]]
     start = frozenset(lifted_of(learned).example or ())
     assert StripsProblem(hidden, start, frozenset(wanted)).solved_by(plan)
 
@@ -128,7 +128,7 @@ def maze_goal(learned: Learned) -> str:
     free = {atom.removeprefix("free_") for atom in example if atom.startswith("free_")}
     moves = {r.name: r.tuples for r in lifted_of(learned).relations}["may-move-1-2"]
     near = {y for x, y in moves if x == here and y in free}
-    return f"(x--at {min(y for x, y in moves if x in near and y in free and y != here and y not in near)})"
+    return f"(at {min(y for x, y in moves if x in near and y in free and y != here and y not in near)})"
 
 
 # --- starts -----------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_a_problem_for_each_start(run: Run, tmp_path: Path) -> None:
     domain = parse_domain((tmp_path / "run" / "domain.pddl").read_text())
     for name in ("s0", "s1", "s2"):
         problem = parse_problem((tmp_path / "run" / f"problem-{name}.pddl").read_text(), domain)
-        init = {"_".join((x.predicate, *x.arguments)).removeprefix("x--") for x in problem.init}
+        init = {"_".join((x.predicate, *x.arguments)) for x in problem.init}
         assert {atom for atom in init if not atom.startswith("different")} == learned.start(name)
         assert run("plan", "run", "--problem", f"run/problem-{name}.pddl").returncode == 0
     t2s.load(tmp_path / "run").save(tmp_path / "again")

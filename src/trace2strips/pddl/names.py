@@ -9,8 +9,9 @@ from trace2strips.model.lifted import OBJECT
 
 PLAIN_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 ESCAPED = "x--"  # what an escaped name starts with
+ESCAPED_BEFORE = {"at"}  # in run folders of earlier versions
 RESERVED = {"and", "not", "or", "imply", "when", "forall", "exists", "either", "define", "domain", "problem", OBJECT,
-            "total-cost", "increase", "number", "at", "over", "start", "end", "all", "preference", "assign", "scale-up",
+            "total-cost", "increase", "number", "over", "start", "end", "all", "preference", "assign", "scale-up",
             "scale-down", "decrease", "minimize", "maximize"}  # fmt: skip
 
 
@@ -41,7 +42,7 @@ def decode_name(name: str) -> str:
         return "-" if dash else " " if space else capital.upper() if capital else chr(int(code, 16))
 
     decoded = re.sub(r"-(?:(-)|(s)|c([a-z])|h([0-9a-f]{1,6})-)", restore, name[len(ESCAPED) :])
-    return decoded if encode_name(decoded) == name else name
+    return decoded if encode_name(decoded) == name or decoded in ESCAPED_BEFORE else name
 
 
 def unambiguous_names(groups: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:

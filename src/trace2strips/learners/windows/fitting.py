@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.learners.windows.encoding import encode
-from trace2strips.learners.windows.lifted import LiftedWorld, in_order, lift, order_of
+from trace2strips.learners.windows.lifted import LiftedWorld, Place, in_order, lift, order_of
 from trace2strips.learners.windows.predicates import Predicate, Search
 from trace2strips.learners.windows.repair import most_likely
 from trace2strips.learners.windows.rows import Rows
@@ -81,17 +81,39 @@ def fit(dataset: Dataset, summary: Summary, noise: float | int | None) -> Fit:
 def fit_clean(dataset: Dataset, summary: Summary) -> tuple[Fit, Rows]:
     """Every label is explained that can be. What the search finds in the summary is made smaller on the kept sample,
     and completed where the sample does not show all."""
-    predicates, rows, nats = small_predicates(summary)
+    search = Search(summary)
+    predicates, rows, nats = small_predicates(search)
     lifted = lift(predicates, summary.projection, summary.types, summary.naming)
-    return Fit(without_needless(lifted, sample_of(summary)), dataset.inapplicable, 0.0, nats, 0.0), rows
+    kept = with_needed(without_needless(lifted, sample_of(summary)), predicates, search)
+    return Fit(kept, dataset.inapplicable, 0.0, nats, 0.0), rows
 
 
-def small_predicates(summary: Summary) -> tuple[list[Predicate], Rows, float]:
+def with_needed(lifted: LiftedWorld, predicates: Sequence[Predicate], search: Search) -> LiftedWorld:
+    """With preconditions that are needless in the sample, but explain a refusal of the log that no other explains."""
+    kept = [set(action.pre) for action in (*lifted.actions, *lifted.tests)]
+    explaining: dict[int, list[tuple[int, Place]]] = {}
+    for number, predicate in enumerate(in_order(predicates)):
+        order = order_of(predicate)
+        for (schema, places), refusals in search.explained_by(predicate).items():
+            place = (number, tuple(places[i] for i in order))
+            for refusal in refusals:
+                explaining.setdefault(refusal, []).append((schema, place))
+    for refusal in sorted(explaining):
+        if not any(place in kept[schema] for schema, place in explaining[refusal]):
+            schema, place = explaining[refusal][0]
+            kept[schema].add(place)
+    count = len(lifted.actions)
+    actions = [replace(a, pre=tuple(sorted(pre))) for a, pre in zip(lifted.actions, kept[:count], strict=True)]
+    tests = [replace(a, pre=tuple(sorted(pre))) for a, pre in zip(lifted.tests, kept[count:], strict=True)]
+    return replace(lifted, actions=tuple(actions), tests=tuple(tests))
+
+
+def small_predicates(search: Search) -> tuple[list[Predicate], Rows, float]:
     """From the summary alone, so that whoever has merged summaries gets what learning from all at once gives."""
+    summary = search.summary
     sample = sample_of(summary)
     encoding = encode(sample, summary.naming, summary.projection.arity, summary.projection)
     rows = replace(Rows.of(sample, encoding), types=summary.types)
-    search = Search(summary)
     found = search.run()
     strict = TolerantSearch(rows, STRICT)
     strict.adopt(found)
