@@ -3,7 +3,8 @@
 A refusal may have several false preconditions. A precondition that is never the only false one is needless if that
 cannot be chance: were it false independently of the others, each refusal at which it is false would have another false
 one with the chance q with which the action is refused anyway where it holds, so all n of them with the chance qⁿ. It
-goes where that is less than `CHANCE`, shared among all preconditions that are tried; else it stays.
+goes where that is less than `CHANCE`, shared among all preconditions that are tried; else it stays. Who makes a log
+rather tries what works: successes are counted as if each were tried `FAVOUR` times as often as chance would have it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import schema_of
 
+FAVOUR = 10.0  # from few traces needed preconditions are kept so; from many the needless ones go all the same
 CHANCE = 0.01  # of dropping any precondition that the hidden world has
 
 
@@ -66,7 +68,7 @@ def needed(count: int, masks: Sequence[int], counts: Sequence[int], worked: int,
             continue  # the only explanation of a refusal
         n = total(k)
         refused = sum(c for mask, c in rows if mask & others and not mask >> k & 1)  # for other reasons, where it holds
-        share = refused / max(1, refused + worked)
+        share = refused / max(1.0, refused + worked / FAVOUR)
         if n == 0 or share**n < chance:
             kept.remove(k)
     return kept
