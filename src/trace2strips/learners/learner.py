@@ -80,6 +80,15 @@ class Learner(ABC):
         """What the settings stand for in this version: a preset may change from one to the next."""
         return {}
 
+    def keeps_nothing(self) -> UserError:
+        return UserError(
+            f"learner {self.name!r} keeps nothing of its log to go on with",
+            hint="learn from all logs at once, or with --learner windows",
+        )
+
+    def not_certain(self) -> UserError:
+        return UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+
     def run_settings(self, seed: int, data: str) -> dict[str, Any]:
         """What the folder of a run on traces with this hash says of it."""
         settings = asdict(self)  # type: ignore[call-overload]  # every learner is a dataclass
@@ -99,18 +108,15 @@ class Learner(ABC):
 
     def summary_to_text(self, summary: Any) -> str:
         """What is kept of the log, for learners that keep something; a run folder holds it."""
-        raise NotImplementedError
+        raise self.keeps_nothing()
 
     def summary_from_text(self, text: str) -> Any:
         """The inverse; a ValueError where the text is no summary."""
-        raise NotImplementedError
+        raise self.keeps_nothing()
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
         """What would have been learned from these traces behind those that were learned from."""
-        raise UserError(
-            f"learner {self.name!r} keeps nothing of its log to go on with",
-            hint="learn from all logs at once, or with --learner windows",
-        )
+        raise self.keeps_nothing()
 
     def certainty(self, summary: Any, dataset: Dataset) -> dict[str, Any]:
         """The figures of how much is certain in these traces, for learners that know."""
@@ -118,11 +124,11 @@ class Learner(ABC):
 
     def questions(self, learned: Learned) -> Questions:
         """Who answers with certainty, where the learner keeps what its log says."""
-        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+        raise self.not_certain()
 
     def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
         """A trace without actions that begins where a plan does."""
-        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+        raise self.not_certain()
 
     def support(self, learned: Learned) -> tuple[Any, ...]:
         """How sure each precondition and effect is, a `Support` each, for learners that know."""
@@ -133,7 +139,7 @@ class Learner(ABC):
     ) -> tuple[StripsModel, State]:
         """The model in which actions work only where that is certain, and its start; `wanted` actions are in it even if
         they never are. For learners that have a `first_trace`."""
-        raise NotImplementedError
+        raise self.not_certain()
 
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         """The world to plan in where these atoms are named, one or several in each text; a lifted one may be about
