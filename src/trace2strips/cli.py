@@ -25,6 +25,7 @@ COMMANDS = {  # name → the first line of its help; the function of that name i
     "next": "What works after a trace, for certain or perhaps.",
     "why": "Why an action works or not, with the lines that prove it.",
     "suggest": "What to try next: the attempts that decide most.",
+    "judge": "Every attempt of a new log: as expected, surprising or impossible.",
     "plan": "Plan with a learned, written or benchmark model.",
     "compare": "Do two models accept the same traces?",
     "brasp": "The B-RASP program of a model, run on a trace.",

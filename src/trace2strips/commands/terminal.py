@@ -47,6 +47,7 @@ StatesOption = Annotated[int, typer.Option(help="Give up after so many generated
 SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
 MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
 
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")]
 WindowsRunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run of learner windows.")]
 TraceArgument = Annotated[
     str, typer.Argument(metavar="TRACE", help="A file with one trace, FILE:LINE, or 'pick-up(a); stack(a, b)!'.")

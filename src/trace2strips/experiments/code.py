@@ -27,8 +27,8 @@ NEUTRAL = {  # what writes figures down does not make them, nor does a list of l
     *(f"{PACKAGE}.experiments.{name}" for name in ("code", "provenance", "records", "rows")),
     f"{PACKAGE}.learners.registry",
     *(f"{PACKAGE}.learners.windows.{name}" for name in ("questions", "saving")),
-    f"{PACKAGE}.learners.suspects",
-    f"{PACKAGE}.traces.one_trace",
+    *(f"{PACKAGE}.learners.{name}" for name in ("suspects", "verdicts")),
+    *(f"{PACKAGE}.traces.{name}" for name in ("one_trace", "places", "states")),
 }
 
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, shorten
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
+from trace2strips.learners.verdicts import Judgement, judge, lost_traces, missing
 from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose
-from trace2strips.model.strips import State, StripsModel, StripsProblem
+from trace2strips.model.strips import State, StripsModel, StripsProblem, label_given
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import format_model
@@ -31,6 +32,7 @@ from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
 from trace2strips.traces.one_trace import read_trace
 from trace2strips.traces.reading import Traces, as_dataset, as_trace
+from trace2strips.traces.states import false_atoms
 from trace2strips.traces.trace import Trace
 
 Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion", "probing") and where it stands
@@ -122,6 +124,26 @@ class Learner(ABC):
         """The figures of how much is certain in these traces, for learners that know."""
         return {}
 
+    def unknown_names(self, known: Vocabulary, used: Vocabulary) -> Bool[np.ndarray, " tokens"]:
+        """Which tokens of another log nothing was learned of."""
+        pairs = zip(used.kinds.tolist(), used.subjects, strict=True)
+        return np.array([(Kind(kind), subject) not in known.numbers for kind, subject in pairs], dtype=bool)
+
+    def answers(self, learned: Learned, dataset: Dataset) -> UInt8[np.ndarray, " positions"] | None:
+        """What is certain at each position (`windows.answers.Answer`), for learners that know."""
+        return None
+
+    def explain_verdict(
+        self, learned: Learned, trace: Trace, name: str, is_final: bool, verdict: str
+    ) -> tuple[str, ...]:
+        """Why a verdict on an attempt after this trace, a sentence each."""
+        if learned.world is None or learned.figures.model_train_errors is not None:  # a network predicts
+            return ()
+        known = [(a, ok) for a, ok in zip(trace.actions, trace.ok, strict=True) if a in learned.vocabulary.actions]
+        told = None if trace.init is None else trace.init & set(learned.vocabulary.init_atoms)
+        seen = replace(trace, actions=tuple(a for a, _ in known), ok=tuple(ok for _, ok in known), init=told)
+        return missing(false_atoms(learned.world.over_tokens, seen, name, is_final))
+
     def questions(self, learned: Learned) -> Questions:
         """Who answers with certainty, where the learner keeps what its log says."""
         raise self.not_certain()
@@ -203,6 +225,9 @@ class Predictor(Protocol):
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         """Which traces have a position that is predicted wrongly."""
 
+    def refused(self, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        """Which positions are predicted to be refused, if what the labels say happened before."""
+
 
 @dataclass(frozen=True)
 class WorldPredictor:
@@ -212,6 +237,10 @@ class WorldPredictor:
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         return wrong_traces(self.world.over_tokens(dataset.vocabulary), dataset)
+
+    def refused(self, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        dataset = dataset.in_words_of(self.world.vocabulary)
+        return label_given(self.world.over_tokens().bits, dataset.tokens, dataset.inapplicable, dataset.offsets)
 
 
 @dataclass(frozen=True)
@@ -413,6 +442,21 @@ class Learned:
     def suggest(self, trace: OneTrace | None = None, count: int = 5) -> tuple[Any, ...]:
         """What to try next, a `Suggestion` each: the open attempts whose answers decide most."""
         return self.questions.suggest(None if trace is None else self.one_trace(trace), count)
+
+    def judge(self, traces: Traces) -> Judgement:
+        """Every attempt of another log, given as `learn` takes it: as expected, surprising, impossible or unknown."""
+        dataset = as_dataset(traces)
+        if not len(dataset):
+            raise TraceError("there is no trace to judge", hint="at least one")
+        unknown = self.learner.unknown_names(self.vocabulary, dataset.vocabulary)
+        if lost_traces(dataset, unknown).all():
+            check_starts(self.vocabulary, dataset.vocabulary)
+            raise TraceError(
+                "the traces tell initial atoms, and none that was learned from does", hint="leave the atoms out"
+            )
+        certain = () if self.summary is None else self.summary.assumptions
+        explain = partial(self.learner.explain_verdict, self)
+        return judge(dataset, unknown, self.predictor.refused, self.learner.answers(self, dataset), certain, explain)
 
     @cached_property
     def support(self) -> tuple[Any, ...]:

@@ -298,11 +298,11 @@ def is_twin(action: LiftedAction) -> bool:
 
 def lift(
     predicates: Sequence[Predicate], projection: Projection, types: tuple[tuple[int, ...], ...], naming: Naming,
-    told: Iterable[str] = (),
+    init_atoms: Iterable[str] = (),
 ) -> LiftedWorld:  # fmt: skip
-    """The search's predicates in words; those that many ask come first. `told`: the initial atoms of the log."""
+    """The search's predicates in words; those that many ask come first. `init_atoms`: those of the log."""
     ordered = in_order(predicates)
-    words = {naming.words(atom)[0] for atom in told}
+    words = {naming.words(atom)[0] for atom in init_atoms}
     named = list(zip(ordered, names_for(ordered, projection, words), strict=True))
     lists: dict[int, dict[str, list[Place]]] = defaultdict(lambda: {"pre": [], "add": [], "delete": []})
     found = []
