@@ -14,6 +14,7 @@ import trace2strips
 
 ORDER = """
 errors files compilation bits processes
+pages: . tables markdown html
 
 model: . strips vocabulary world goals lifted
 traces: trace dataset_file dataset places states checking accuracy names text_files csv_log jsonl plain_text formats . one_trace reading

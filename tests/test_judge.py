@@ -51,9 +51,7 @@ def test_every_attempt_has_a_verdict() -> None:
 
 def test_it_prints_itself_with_proofs() -> None:
     lines = str(t2s.learn(DOOR, "windows").judge(NEW)).splitlines()
-    assert lines[0] == (
-        "10 attempts in 3 traces: 5 as expected (3 for certain), 3 impossible, 1 surprising, 1 unknown"
-    )
+    assert lines[0] == ("10 attempts in 3 traces: 5 as expected (3 for certain), 3 impossible, 1 surprising, 1 unknown")
     assert lines[1].startswith("impossible: open worked at trace 1, attempt 2: it is refused in every model")
     assert lines[2] == "  it was refused at trace 1, attempt 3, and whatever can be why is so here too"
     assert "impossible: open was refused at trace 3, attempt 2: it works in every model" in "\n".join(lines)

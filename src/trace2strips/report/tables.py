@@ -1,63 +1,13 @@
-"""A table as data, and how figures are written. Markdown, page and terminal show the same cells."""
+"""How figures of the report are written, as cells of its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
+from trace2strips.pages.tables import NONE, Cell, Column
 from trace2strips.report.rows import ROUNDING
 
-NONE = "–"
 SIGNS = {"met": "✓", "met so far": "✓", "missed": "✗", "missed so far": "✗", "missing": "○"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """`group` stands above neighbouring columns: train over ours, paper and difference."""
-
-    title: str
-    group: str = ""
-    number: bool = True
-
-    @property
-    def full_title(self) -> str:
-        return f"{self.group}: {self.title}" if self.group else self.title
-
-
-@dataclass(frozen=True)
-class Cell:
-    """`kind` is how the page shows it; it never says more than the text does."""
-
-    text: str
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """The first cell of a row names it."""
-
-    name: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-
 Cells = list[Cell | str]  # a row while it is made
 Columns = list[Column | str]
-
-
-def table(name: str, caption: str, columns: Sequence[Column | str], rows: Sequence[Sequence[Cell | str]]) -> Table:
-    """A plain string is a column of numbers, or an unmarked cell."""
-    return Table(
-        name,
-        caption,
-        tuple(Column(column) if isinstance(column, str) else column for column in columns),
-        tuple(tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows),
-    )
-
-
-def words(title: str) -> Column:
-    return Column(title, number=False)
 
 
 def slug(name: str) -> str:
