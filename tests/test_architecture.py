@@ -23,9 +23,9 @@ planning: . planners planners.fast_downward planners.mimir planners.pyperplan pl
 worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday
 brasp: language evaluation examples strips_program text . hard_attention
 
-learners: . layout training radam runs suspects verdicts learner
+learners: . layout training radam runs suspects verdicts rules learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
-learners.windows: saving answers proofs lifted simulation support evidence relations instances cautious questions rows
+learners.windows: saving answers proofs lifted simulation support evidence wording relations instances cautious questions rows
 learners.windows: tolerant repair fitting statics constants reading learner
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
@@ -38,7 +38,7 @@ judging: plan_outcomes hidden sources problems starts
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
 report: rows tables sections markdown plots page . illustration benchmarks doc_tables
-commands: . terminal sources domains sample check ground learn evaluate next why suggest judge plan compare brasp
+commands: . terminal sources domains sample check ground learn evaluate next why suggest judge explain plan compare brasp
 commands: run_display reproduce report demonstration demo
 api cli __main__
 """

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, shorten
+from trace2strips.learners.rules import AtomExplanation, Rules, rules_of_world
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
@@ -155,6 +156,14 @@ class Learner(ABC):
     def support(self, learned: Learned) -> tuple[Any, ...]:
         """How sure each precondition and effect is, a `Support` each, for learners that know."""
         return ()
+
+    def rules(self, learned: Learned) -> Rules:
+        """The learned model in words."""
+        return rules_of_world(learned.need_world())
+
+    def predicate_of(self, learned: Learned, atom: str) -> str:
+        """The predicate of an atom over some objects; where nothing is lifted, the atom itself."""
+        return atom
 
     def only_certain(
         self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
@@ -462,6 +471,17 @@ class Learned:
     def support(self) -> tuple[Any, ...]:
         """How sure each precondition and effect of the lifted model is: certain, likely or free, a `Support` each."""
         return self.learner.support(self)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The model in words: what each action needs, makes true and makes false, how sure that is, and what atoms
+        seem to mean."""
+        return self.learner.rules(self)
+
+    def explain(self, atom: str) -> AtomExplanation:
+        """What makes an atom true and false, what needs it, what it seems to mean, and where the log shows it."""
+        known = {found.name for found in self.rules.atoms}
+        return self.rules.explain(atom if atom in known else self.learner.predicate_of(self, atom))
 
     @cached_property
     def questions(self) -> Questions:

@@ -23,6 +23,7 @@ from trace2strips.learners.learner import (
     one_sided,
     refuse_unknown,
 )
+from trace2strips.learners.rules import Rules
 from trace2strips.learners.suspects import find_suspects
 from trace2strips.learners.training import Report
 from trace2strips.learners.verdicts import Verdict, missing
@@ -45,12 +46,13 @@ from trace2strips.learners.windows.simulation import simulate, wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
+from trace2strips.learners.windows.wording import rules_of
 from trace2strips.model.goals import Names
 from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import PLAIN, Naming, Schema, understand
+from trace2strips.traces.names import PLAIN, Naming, Schema, call_words, understand
 from trace2strips.traces.states import false_atoms
 from trace2strips.traces.trace import Trace
 
@@ -355,6 +357,16 @@ class Windows(Learner):
 
     def support(self, learned: Learned) -> tuple[Support, ...]:
         return () if learned.summary is None else support_of(lifted_of(learned), learned.summary)
+
+    def rules(self, learned: Learned) -> Rules:
+        return rules_of(lifted_of(learned), learned.support, learned.vocabulary.init_states)
+
+    def predicate_of(self, learned: Learned, atom: str) -> str:
+        """`on(a, b)` as the log writes it, or `on(x, y)` as rules do."""
+        lifted = lifted_of(learned)
+        names = {predicate.name for predicate in lifted.predicates}
+        words = (lifted.naming.words(atom)[0], call_words(atom)[0])
+        return next((word for word in words if word in names), atom)
 
     def predictor(self, learned: Learned) -> Predictor:
         return LiftedPredictor(lifted_of(learned))
