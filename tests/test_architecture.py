@@ -23,7 +23,7 @@ planning: . planners planners.fast_downward planners.mimir planners.pyperplan pl
 worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday
 brasp: language evaluation examples strips_program text . hard_attention
 
-learners: . layout training radam runs suspects verdicts rules learner
+learners: . layout training radam runs suspects verdicts rules card learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
 learners.windows: saving answers proofs lifted simulation support evidence wording relations instances cautious questions rows
 learners.windows: tolerant repair fitting statics constants reading learner

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, shorten
+from trace2strips.learners.card import Card
 from trace2strips.learners.rules import AtomExplanation, Rules, rules_of_world
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.suspects import Suspect, to_csv
@@ -267,6 +268,9 @@ class Figures:
     contradictions: int = 0
     first_contradiction: Contradiction | None = None
     warnings: tuple[str, ...] = ()
+    file: str | None = None  # that the traces were read from
+    tried: int | None = None  # attempts in it, and how many of them were refused
+    refused: int | None = None
     domain: str | None = None  # what the traces say that they come from
     encoding: str | None = None
     hidden_model: str | None = None  # the fingerprint of the model that they say they were sampled from
@@ -341,6 +345,7 @@ class Figures:
 def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
     """What is measured of every learner."""
     contradictions = find_contradictions(dataset)
+    attempted = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
     return Figures(
         traces=len(dataset),
         train_accuracy=1 - errors / len(dataset),
@@ -348,6 +353,9 @@ def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
         train_seconds=seconds,
         contradictions=len(contradictions),
         first_contradiction=contradictions[0] if contradictions else None,
+        file=dataset.file,
+        tried=int(attempted.sum()),
+        refused=int((attempted & dataset.inapplicable).sum()),
         domain=dataset.settings.get("domain"),
         encoding=dataset.settings.get("init"),
         hidden_model=dataset.settings.get("model"),
@@ -414,7 +422,8 @@ class Learned:
     def write(self, folder: Path) -> None:
         """Write the results into a run folder that is open already."""
         lifted = None if self.lifted is None else self.lifted.to_json()
-        files = self.learner.pddl_files(self)
+        card = self.card()
+        files = {**self.learner.pddl_files(self), "card.md": card.markdown(), "card.html": card.html()}
         support = [asdict(one) for one in self.support]
         summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
@@ -482,6 +491,13 @@ class Learned:
         """What makes an atom true and false, what needs it, what it seems to mean, and where the log shows it."""
         known = {found.name for found in self.rules.atoms}
         return self.rules.explain(atom if atom in known else self.learner.predicate_of(self, atom))
+
+    def card(self) -> Card:
+        """What was learned from what, how sure it is and how to use it; `markdown()` and `html()` write it."""
+        rules = None if self.world is None else self.rules
+        naming = None if self.lifted is None else self.lifted.understood()
+        settings = {**asdict(self.learner), "seed": self.seed}  # type: ignore[call-overload]  # every learner is a dataclass
+        return Card(self.learner.name, settings, self.figures, rules, naming, self.suspects)
 
     @cached_property
     def questions(self) -> Questions:

@@ -14,6 +14,7 @@ from trace2strips.model.world import WorldModel
 NEEDS, ADDS, DELETES = "needs", "adds", "deletes"
 HEADINGS = {ADDS: "made true by", DELETES: "made false by", NEEDS: "needed by"}
 MOST_STARTS = 3  # named starts that are listed
+MOST_LISTED = 6  # actions of a sentence
 
 
 @dataclass(frozen=True)
@@ -156,5 +157,8 @@ def meaning(atom: AtomInfo, rules: Iterable[Rule]) -> str:
 
 
 def listed(names: Sequence[str], word: str) -> str:
-    """a, b or c"""
-    return f" {word} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    """a, b or c; of many the first."""
+    few = list(names)
+    if len(few) > MOST_LISTED:
+        few = [*few[: MOST_LISTED - 1], f"{len(few) - MOST_LISTED + 1} more"]
+    return f" {word} ".join(filter(None, (", ".join(few[:-1]), *few[-1:])))

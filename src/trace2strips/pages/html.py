@@ -8,6 +8,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
+from trace2strips.errors import printable
 from trace2strips.pages.tables import Cell, Column, Table
 
 STYLE = Path(__file__).with_name("style.css")
@@ -102,12 +103,16 @@ def header_cell(column: Column, span: str = "") -> str:
 
 
 def format_row(columns: Sequence[Column], row: Sequence[Cell]) -> str:
-    cells = [f'<th scope="row">{escape(row[0].text)}</th>']
+    cells = [f'<th scope="row">{text_of(row[0])}</th>']
     cells += [
-        f"<td{looks(column, cell.kind)}>{escape(cell.text)}</td>"
-        for column, cell in zip(columns[1:], row[1:], strict=True)
+        f"<td{looks(column, cell.kind)}>{text_of(cell)}</td>" for column, cell in zip(columns[1:], row[1:], strict=True)
     ]
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def text_of(cell: Cell) -> str:
+    """Names are any text: none may be taken for HTML or hold control characters."""
+    return escape(printable(cell.text))
 
 
 def looks(column: Column, kind: str = "") -> str:

@@ -9,7 +9,8 @@ from trace2strips.errors import printable
 from trace2strips.pages.tables import Table
 
 SPECIAL = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "})
-MARKS = re.compile(r"([\\`*_{}\[\]()#+.!|~:@$^=-])")
+MARKS = re.compile(r"([\\`*_\[\]|~$@^]|:(?=//)|(?<=www)\.)", re.IGNORECASE)  # inside a line
+BEGINS = re.compile(r"\A(\d*)([#+=.)-])")  # at its beginning: headings, rules, lists
 
 
 def format_table(table: Table, write: Callable[[str], str] | None = None) -> str:
@@ -28,7 +29,8 @@ def plain(text: str) -> str:
 
 def literal(text: str) -> str:
     """Text of a stranger: whatever it holds is shown, and nothing of it is a mark, a link, an image or HTML."""
-    shown = MARKS.sub(r"\\\1", printable(text))
+    shown = MARKS.sub(r"\\\1", printable(text).strip())
+    shown = BEGINS.sub(r"\1\\\2", shown)
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

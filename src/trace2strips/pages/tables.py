@@ -59,3 +59,18 @@ def table(name: str, caption: str, columns: Sequence[Column | str], rows: Sequen
 
 def words(title: str) -> Column:
     return Column(title, number=False)
+
+
+def accuracy(value: int | float | None, digits: int = 4) -> str:
+    """A share of 1. Never rounded up to 1 nor down to 0: an error stays visible."""
+    if value is None:
+        return NONE
+    if value in (0, 1):
+        return f"{value:.0f}"
+    while float(text := f"{value:.{digits}f}") in (0, 1):
+        digits += 1
+    return text
+
+
+def number(value: int | float | None, digits: int = 0) -> str:
+    return NONE if value is None else f"{value:,.{digits}f}"

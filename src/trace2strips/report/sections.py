@@ -9,17 +9,15 @@ from statistics import fmean
 
 from trace2strips.experiments import EXPERIMENTS, Row, Run
 from trace2strips.experiments.rows import Machine
-from trace2strips.pages.tables import NONE, Cell, Column, Section, Table, table, words
+from trace2strips.pages.tables import NONE, Cell, Column, Section, Table, accuracy, number, table, words
 from trace2strips.report.rows import PAPER_NAMES, Line, Results, encoding_name, settings_of
 from trace2strips.report.tables import (
     Cells,
     Columns,
-    accuracy,
     difference,
     duration,
     milliseconds,
     missing,
-    number,
     slug,
     told,
     verdict,

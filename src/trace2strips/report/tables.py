@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trace2strips.pages.tables import NONE, Cell, Column
+from trace2strips.pages.tables import NONE, Cell, Column, accuracy
 from trace2strips.report.rows import ROUNDING
 
 SIGNS = {"met": "✓", "met so far": "✓", "missed": "✗", "missed so far": "✗", "missing": "○"}
@@ -13,17 +13,6 @@ Columns = list[Column | str]
 def slug(name: str) -> str:
     """A learner's name as a part of an id or of a colour's name: no plus sign."""
     return name.replace("+", "-")
-
-
-def accuracy(value: int | float | None, digits: int = 4) -> str:
-    """A share of 1. Never rounded up to 1 nor down to 0: an error stays visible."""
-    if value is None:
-        return NONE
-    if value in (0, 1):
-        return f"{value:.0f}"
-    while float(text := f"{value:.{digits}f}") in (0, 1):
-        digits += 1
-    return text
 
 
 def with_best(value: float | None, best: float | None, digits: int = 4) -> str:
@@ -44,10 +33,6 @@ def difference(value: float | None) -> str:
 def told(value: float | None, form: str = "{:g}") -> str:
     """A figure of the paper, with the digits that it gives."""
     return NONE if value is None else form.format(value)
-
-
-def number(value: int | float | None, digits: int = 0) -> str:
-    return NONE if value is None else f"{value:,.{digits}f}"
 
 
 def milliseconds(value: int | float | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import chain, combinations, count
 from typing import Any
 
 from trace2strips.learners.windows.predicates import FALSE, TRUE, Predicate, bits_of
@@ -348,41 +348,41 @@ def names_for(predicates: Sequence[Predicate], projection: Projection, told: Col
     taken: set[str] = set()
     names = []
     for predicate in predicates:
-        wanted = name = wanted_name(predicate, projection)
-        number = 1
-        while name in taken or (name in told and isinstance(predicate.start, str)):
-            number += 1
-            name = f"{wanted}-{number}"
+        wanted = wanted_names(predicate, projection)
+        numbered = (f"{wanted[0]}-{number}" for number in count(2))
+        avoided = told if isinstance(predicate.start, str) else ()
+        name = next(name for name in chain(wanted, numbered) if name not in taken and name not in avoided)
         taken.add(name)
         names.append(name)
     return names
 
 
-def wanted_name(predicate: Predicate, projection: Projection) -> str:
-    """A told atom and a final value have names. What starts false and one action alone makes true is `after-pay`; what
-    starts true and one action alone makes false is `before-cancel`; anything else is called after who needs it and
-    uses it up, `can-put-down`."""
+def wanted_names(predicate: Predicate, projection: Projection) -> list[str]:
+    """The best first. A told atom and a final value have names. What starts false and one action alone makes true is
+    `after-pay`; what starts true and one action alone makes false is `before-cancel`; anything else is called after who
+    needs it and uses it up, `can-put-down`."""
     if isinstance(predicate.start, tuple):
-        return str(predicate.start[0])
+        return [str(predicate.start[0])]
     tests = [schema for schema, _ in predicate.asked if schema >= len(projection.schemas)]
     if tests:
-        return projection.asked[tests[0]][0]
+        return [projection.asked[tests[0]][0]]
     tokens = projection.tokens[predicate.arity]
     adders, deleters = (
         {projection.schemas[tokens[bit][0]][0] for bit in bits_of(mask)} for mask in (predicate.adds, predicate.deletes)
     )
+    found = []
     if len(adders) == 1 and predicate.start == FALSE and not predicate.true_at:
-        return f"after-{min(adders)}"
+        found.append(f"after-{min(adders)}")
     starts_true = predicate.start == TRUE or (predicate.true_at and not predicate.arity)
     if len(deleters) == 1 and starts_true:
-        return f"before-{min(deleters)}"
+        found.append(f"before-{min(deleters)}")
     using = [
         schema
         for schema, places in predicate.asked
         if any(tokens[bit] == (schema, places) for bit in bits_of(predicate.deletes))
     ]
     schemas = using or [schema for schema, _ in predicate.asked]
-    return f"can-{projection.asked[min(schemas)][0]}" if schemas else "free"
+    return [*found, f"can-{projection.asked[min(schemas)][0]}" if schemas else "free"]
 
 
 __all__ = ["EVERYWHERE", "FALSE", "TRUE", "LiftedAction", "LiftedPredicate", "LiftedWorld", "lift"]

@@ -23,9 +23,7 @@ def rules_of(lifted: LiftedWorld, support: Sequence[Support], starts: Sequence[s
                 name = lifted.predicates[number].name
                 names = variables(len(action.types)) | lifted.fixed(action)
                 renamed = dict.fromkeys(range(len(action.types)), "_")
-                renamed |= {
-                    place: name for place, name in zip(arguments, variables(len(arguments)).values(), strict=True)
-                }
+                renamed |= dict(zip(arguments, variables(len(arguments)).values(), strict=True))
                 known = next(levels, None)
                 found.append(
                     Rule(
