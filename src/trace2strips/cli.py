@@ -27,6 +27,7 @@ COMMANDS = {  # name → the first line of its help; the function of that name i
     "suggest": "What to try next: the attempts that decide most.",
     "judge": "Every attempt of a new log: as expected, surprising or impossible.",
     "explain": "What an atom of a learned model seems to mean, and what shows it.",
+    "export": "A learned model as PDDL, JSON, unified-planning or a picture of its states.",
     "plan": "Plan with a learned, written or benchmark model.",
     "compare": "Do two models accept the same traces?",
     "brasp": "The B-RASP program of a model, run on a trace.",

@@ -24,10 +24,14 @@ from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
 from trace2strips.learners.verdicts import Judgement, judge, lost_traces, missing
 from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose
+from trace2strips.model.lifted import LiftedDomain, LiftedProblem
+from trace2strips.model.state_graph import MOST_DRAWN, explore
 from trace2strips.model.strips import State, StripsModel, StripsProblem, label_given
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
+from trace2strips.pages.graph import Graph
 from trace2strips.pddl import format_model
+from trace2strips.pddl.unified import as_lifted, to_unified_planning
 from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
@@ -188,6 +192,15 @@ class Learner(ABC):
 
     def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem | None:
         """A PDDL problem with objects for the learned domain; None where it has no lifted one."""
+        return None
+
+    def as_lifted(self, learned: Learned) -> tuple[LiftedDomain, LiftedProblem]:
+        """The domain, and the problem that begins where traces do, as far as that is known."""
+        world = learned.need_world()
+        return as_lifted(world.model, next(iter(world.states.values()), world.always))
+
+    def example_start(self, learned: Learned) -> Names | None:
+        """The initial atoms of a trace, where the learner keeps some."""
         return None
 
     def pddl_files(self, learned: Learned) -> dict[str, str]:
@@ -491,6 +504,19 @@ class Learned:
         """What makes an atom true and false, what needs it, what it seems to mean, and where the log shows it."""
         known = {found.name for found in self.rules.atoms}
         return self.rules.explain(atom if atom in known else self.learner.predicate_of(self, atom))
+
+    def to_unified_planning(self) -> Any:
+        """A `unified_planning.model.Problem` that begins where traces do; its goal is empty: add yours."""
+        return to_unified_planning(*self.learner.as_lifted(self))
+
+    def state_graph(self, init: Names | None = None, most: int = MOST_DRAWN) -> Graph:
+        """The states of a small world and what leads from one to another; `dot()` and `svg()` write it. It begins at
+        `init`, or at all starts that are known."""
+        told = self.learner.example_start(self) if init is None else init
+        world = self.need_world() if told is None else self.world_about((), told)
+        starts = list(world.states.values()) if told is None and world.states else [initial_state(world, told)]
+        found = explore(world.model, starts, most)
+        return Graph("states", tuple(map(tuple, found.labels())), found.distances, found.edges)
 
     def card(self) -> Card:
         """What was learned from what, how sure it is and how to use it; `markdown()` and `html()` write it."""

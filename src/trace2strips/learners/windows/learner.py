@@ -48,9 +48,11 @@ from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.wording import rules_of
 from trace2strips.model.goals import Names
+from trace2strips.model.lifted import LiftedDomain, LiftedProblem
 from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
+from trace2strips.pddl import parse_problem
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming, Schema, call_words, understand
 from trace2strips.traces.states import false_atoms
@@ -348,6 +350,18 @@ class Windows(Learner):
 
     def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem:
         return read_problem(lifted_of(learned), text, file)
+
+    def as_lifted(self, learned: Learned) -> tuple[LiftedDomain, LiftedProblem]:
+        lifted = lifted_of(learned)
+        domain = lifted.domain()
+        files = pddl_files(lifted, learned.vocabulary)
+        text = next((text for name, text in sorted(files.items()) if name.startswith("problem")), None)
+        if text is None:  # nobody knows where traces begin
+            return domain, LiftedProblem("problem", domain.name, (), (), ())
+        return domain, parse_problem(text, domain, "problem.pddl")
+
+    def example_start(self, learned: Learned) -> Names | None:
+        return lifted_of(learned).example
 
     def pddl_files(self, learned: Learned) -> dict[str, str]:
         files = pddl_files(lifted_of(learned), learned.vocabulary)
