@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 import trace2strips as t2s
 from trace2strips.errors import ModelError
+from trace2strips.learners.card import percent
 from trace2strips.learners.registry import LEARNERS, make_learner, settings_of
 from trace2strips.learners.rules import AtomInfo, Rule, meaning
 from trace2strips.pages.markdown import code_block, literal
@@ -69,7 +70,7 @@ def test_a_card_in_every_run_folder(run: Run, tmp_path: Path) -> None:
     assert "| close | after-open | before-open | after-open | open |" in text
     assert "| after-open | open has happened, and close has not since; close needs it | false | invented |" in text
     assert "learned from 3 traces of door.txt by the learner windows." in text
-    assert "- test traces predicted without an error: 1\n" in text
+    assert "- test traces predicted without an error: 100%\n" in text
     assert "| of these refused | 9 |" in text
     assert "| assumption 3 | a refused attempt changed nothing |" in text
     assert "No label of the log looks wrong." in text
@@ -154,6 +155,13 @@ def test_suspects_and_doubts_are_listed() -> None:
     assert doubted
     rows = blocks.card().certainty(blocks.rules).tables[0].rows
     assert len(rows) == len(doubted)
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(1.0, "100%"), (0, "0%"), (0.5, "50.0%"), (0.99999, "99.999%"), (1e-6, "0.0001%")]
+)
+def test_an_error_stays_visible(share: int | float, shown: str) -> None:
+    assert percent(share) == shown
 
 
 def test_a_large_model_is_cut() -> None:

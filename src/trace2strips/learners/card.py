@@ -19,7 +19,7 @@ from trace2strips.pages.html import format_document, format_key_figures, format_
 from trace2strips.pages.html import format_table as html_table
 from trace2strips.pages.markdown import code_block, literal
 from trace2strips.pages.markdown import format_table as markdown_table
-from trace2strips.pages.tables import NONE, Section, accuracy, number, table, words
+from trace2strips.pages.tables import NONE, Section, number, table, words
 
 MOST_ROWS = 200  # of one table
 TITLE = "Model card"
@@ -81,11 +81,11 @@ class Card:
     def key_figures(self) -> Iterator[tuple[str, str]]:
         f = self.figures
         if f.test_accuracy is not None:
-            yield "test traces predicted without an error", accuracy(f.test_accuracy)
-        yield "training traces explained without an error", accuracy(f.train_accuracy)
+            yield "test traces predicted without an error", percent(f.test_accuracy)
+        yield "training traces explained without an error", percent(f.train_accuracy)
         if f.certain_share is not None:
             whose = "test positions" if f.test_traces else "positions of one half of the traces, by the other half"
-            yield f"certain, of {whose}", accuracy(f.certain_share)
+            yield f"certain, of {whose}", percent(f.certain_share)
         if self.suspects:
             yield "labels that are probably wrong", number(len(self.suspects))
 
@@ -127,7 +127,7 @@ class Card:
             (f"test {read_out}", f.model_test_accuracy, f.model_test_errors, f.test_traces),
         ]
         rows = [
-            (name, accuracy(share), number(wrong), number(count))
+            (name, percent(share), number(wrong), number(count))
             for name, share, wrong, count in found
             if share is not None
         ]
@@ -210,6 +210,16 @@ class Card:
                 "trace2strips suggest RUN                      # what to try next to learn most",
             ]
         return lines
+
+
+def percent(share: int | float) -> str:
+    """Never rounded up to 100 nor down to 0: an error stays visible."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    digits = 1
+    while float((text := f"{share:.{digits}%}").rstrip("%")) in (0, 100):
+        digits += 1
+    return text
 
 
 def facts(name: str, rows: Sequence[tuple[str, Any]]) -> Any:

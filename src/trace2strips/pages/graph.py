@@ -13,7 +13,8 @@ from math import hypot
 from trace2strips.errors import printable, shorten
 
 LETTER, LINE = 7.2, 16.0  # of the font, in pixels
-GAP, ROOM = 46.0, 96.0  # between neighbours, between layers
+GAP, ROOM = 76.0, 96.0  # between neighbours, between layers
+NEARER = 0.36  # of an edge's way its text stands: so those of two ways between two nodes do not meet
 MOST_LINES, LONGEST = 4, 28  # of a node's text
 STYLE = """text{font:12px system-ui,"Segoe UI",Roboto,sans-serif;fill:#1d2329}
 .name{text-anchor:middle}.edge{fill:none;stroke:#6b737c}.tip{fill:#6b737c}
@@ -128,7 +129,8 @@ class Drawing:
             cx, cy = (x1 + x2) / 2 - bend * (y2 - y1) / length, (y1 + y2) / 2 + bend * (x2 - x1) / length
             (x1, y1), (x2, y2) = self.rim(i, cx, cy), self.rim(j, cx, cy)
             path = f"M{x1:.1f} {y1:.1f}Q{cx:.1f} {cy:.1f} {x2:.1f} {y2:.1f}"
-            middle = (x1 + 2 * cx + x2) / 4, (y1 + 2 * cy + y2) / 4 + 4
+            a, b, c = (1 - NEARER) ** 2, 2 * NEARER * (1 - NEARER), NEARER**2
+            middle = a * x1 + b * cx + c * x2, a * y1 + b * cy + c * y2 + 4
         said = escape(shorten(printable(", ".join(names)), 40))
         whole = escape(printable(", ".join(names)))
         line = f'<path class="edge" marker-end="url(#tip)" d="{path}"/>'

@@ -19,27 +19,26 @@ def to_unified_planning(domain: LiftedDomain, problem: LiftedProblem) -> Any:
     """A `unified_planning.model.Problem`; all that the problem does not say is false at the start."""
     if find_spec("unified_planning") is None:
         raise UserError("unified-planning is not installed", hint="pip install unified-planning")
-    from unified_planning.environment import Environment
+    from unified_planning.environment import get_environment
     from unified_planning.model import Fluent, InstantaneousAction, Object, Problem
 
-    environment = Environment()
-    environment.error_used_name = False  # an action may be called as an object is
+    environment = get_environment()  # the one that its planners take
     managed, types = environment.type_manager, {OBJECT: environment.type_manager.UserType(OBJECT)}
-    parents = dict(domain.types)
+    parents, called = dict(domain.types), names_of(domain, problem)
 
     def type_of(name: str) -> Any:
         if name not in types:
-            types[name] = managed.UserType(decode_name(name), type_of(parents[name]))
+            types[name] = managed.UserType(called["type", name], type_of(parents[name]))
         return types[name]
 
     found = Problem(decode_name(problem.name), environment, initial_defaults={managed.BoolType(): False})
     fluents = {}
     for name, kinds in domain.predicates:
         signature = OrderedDict((f"x{i}", type_of(kind)) for i, kind in enumerate(kinds))
-        fluents[name] = Fluent(decode_name(name), managed.BoolType(), signature, environment)
+        fluents[name] = Fluent(called["fluent", name], managed.BoolType(), signature, environment)
         found.add_fluent(fluents[name], default_initial_value=False)
     named = (*domain.constants, *problem.objects)
-    objects = {name: Object(decode_name(name), type_of(kind), environment) for name, kind in named}
+    objects = {name: Object(called["object", name], type_of(kind), environment) for name, kind in named}
     found.add_objects(objects.values())
 
     def expression(literal: Literal, bound: dict[str, Any]) -> Any:
@@ -47,7 +46,7 @@ def to_unified_planning(domain: LiftedDomain, problem: LiftedProblem) -> Any:
 
     for schema in domain.schemas:
         parameters = OrderedDict((variable.removeprefix("?"), type_of(kind)) for variable, kind in schema.parameters)
-        action = InstantaneousAction(decode_name(schema.name), parameters, environment)
+        action = InstantaneousAction(called["action", schema.name], parameters, environment)
         bound = {variable: action.parameter(variable.removeprefix("?")) for variable, _ in schema.parameters}
         for literal in schema.pre:
             action.add_precondition(expression(literal, bound))
@@ -59,6 +58,25 @@ def to_unified_planning(domain: LiftedDomain, problem: LiftedProblem) -> Any:
         found.set_initial_value(expression(literal, {}), True)
     for literal in problem.goal:
         found.add_goal(expression(literal, {}))
+    return found
+
+
+def names_of(domain: LiftedDomain, problem: LiftedProblem) -> dict[tuple[str, str], str]:
+    """What everything is called: as in the log; of two things with one name the later one says what it is."""
+    things = [
+        *(("action", schema.name) for schema in domain.schemas),
+        *(("object", name) for name, _ in (*domain.constants, *problem.objects)),
+        *(("fluent", name) for name, _ in domain.predicates),
+        *(("type", name) for name, _ in domain.types),
+    ]
+    found: dict[tuple[str, str], str] = {}
+    taken = {OBJECT}
+    for kind, name in dict.fromkeys(things):
+        word = decode_name(name)
+        while word in taken:
+            word += f"-{kind}"
+        taken.add(word)
+        found[kind, name] = word
     return found
 
 
