@@ -17,7 +17,7 @@ errors files compilation bits processes
 pages: . tables markdown html graph
 
 model: . strips vocabulary world goals lifted state_graph
-traces: trace dataset_file dataset places states checking accuracy names text_files csv_log jsonl plain_text formats . one_trace reading
+traces: trace dataset_file dataset places states checking accuracy names text_files csv_log jsonl plain_text formats . one_trace examples reading
 pddl: names grounding parsing writing . unified
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
 worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday

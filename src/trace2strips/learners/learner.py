@@ -23,7 +23,7 @@ from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_se
 from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
 from trace2strips.learners.verdicts import Judgement, judge, lost_traces, missing
-from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose
+from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose, split_names
 from trace2strips.model.lifted import LiftedDomain, LiftedProblem
 from trace2strips.model.state_graph import MOST_DRAWN, explore
 from trace2strips.model.strips import State, StripsModel, StripsProblem, label_given
@@ -36,6 +36,7 @@ from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
+from trace2strips.traces.examples import goal_after, read_example
 from trace2strips.traces.one_trace import read_trace
 from trace2strips.traces.reading import Traces, as_dataset, as_trace
 from trace2strips.traces.states import false_atoms
@@ -156,6 +157,10 @@ class Learner(ABC):
 
     def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
         """A trace without actions that begins where a plan does."""
+        raise self.not_certain()
+
+    def first_of_problem(self, learned: Learned, problem: StripsProblem) -> Trace:
+        """A trace without actions that begins where a problem of the learned model does."""
         raise self.not_certain()
 
     def support(self, learned: Learned) -> tuple[Any, ...]:
@@ -542,9 +547,17 @@ class Learned:
         return self.need_world().start(START if name is None else name)
 
     def plan(
-        self, goal: Names | Goal, init: Names | None = None, planner: str = "mimir", certain: bool = False
+        self,
+        goal: Names | Goal = (),
+        init: Names | None = None,
+        planner: str = "mimir",
+        certain: bool = False,
+        *,
+        after: OneTrace | None = None,
+        enable: Names = (),
     ) -> PlanResult:
-        """A plan that makes these atoms true, or false where written "!atom".
+        """A plan that makes these atoms true, or false where written "!atom"; with `after`, that leads to the state
+        after this trace; with `enable`, after which these actions work. All that is asked for holds at its end.
 
         `init` lists the atoms that are true at the start, or names a learned initial state. Without it the plan starts
         where traces begin that do not tell their initial state. A lifted model plans for objects it never saw too.
@@ -555,40 +568,46 @@ class Learned:
         world = self.world_about(goal, init)
         start = initial_state(world, init)
         wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
-        for task in self.tasks(world, init, start, wanted, certain):
-            result = self.explained(solve(task, planner), world, init, certain)
+        if after is not None:
+            known = world.model.action_index
+            wanted &= goal_after(
+                world, start, read_example(after, known) if isinstance(after, str) else as_trace(1, after)
+            )
+        knows = certain or self.summary is not None
+        first = self.learner.first_trace(self, world, init) if knows else None  # who does not know says so
+        actions = split_names(enable, world.model.action_index)
+        for task in self.tasks(world.model, start, wanted, first, certain, actions):
+            result = self.explained(solve(task, planner), first, certain)
             if result.will_do:
                 break
         return result
 
     def tasks(
         self,
-        world: WorldModel,
-        init: Names | None,
+        model: StripsModel,
         start: State,
         goal: Goal,
-        certain: bool,
-        enable: str | None = None,
+        first: Trace | None,
+        certain: bool = False,
+        enable: Sequence[str] = (),
         optimal: bool = False,
     ) -> Iterator[StripsProblem]:
-        """The problem to solve, also with an action that shall be applicable. Where each step is to be certain there
-        are two: a plan of the small model is found sooner, and often its steps are all certain; otherwise all plans of
-        certain steps are searched, in which the action shall be certain too."""
-        first = self.learner.first_trace(self, world, init) if certain else None  # who does not know says so
-        wanted = goal if enable is None else goal & applicability(world.model, enable)
-        if first is None or (enable is None and not optimal):
-            yield pose(world.model, start, wanted)
-        if first is not None:
-            kept = () if enable is None else (enable,)
-            model, begin = self.learner.only_certain(self, world.model, start, first, kept)
-            yield pose(model, begin, goal if enable is None else goal & applicability(model, enable))
+        """The problem to solve, also with actions that shall be applicable. Where each step is to be certain there are
+        two: a plan of the small model is found sooner, and often its steps are all certain; otherwise all plans of
+        certain steps are searched, in which the actions shall be certain too. `first` is a trace without actions that
+        begins where the plan does."""
+        if not certain or (not enable and not optimal):
+            yield pose(model, start, with_enabled(goal, model, enable))
+        if certain:
+            assert first is not None
+            bound, begin = self.learner.only_certain(self, model, start, first, enable)
+            yield pose(bound, begin, with_enabled(goal, bound, enable))
 
-    def explained(self, result: PlanResult, world: WorldModel, init: Names | None, certain: bool) -> PlanResult:
-        """The plan with what is known of its steps."""
+    def explained(self, result: PlanResult, first: Trace | None, certain: bool) -> PlanResult:
+        """The plan with what is known of its steps, if it is known where it begins."""
         found = replace(result, certain_only=certain)
-        if self.summary is None or not result.plan:
+        if self.summary is None or first is None or not result.plan:
             return found
-        first = self.learner.first_trace(self, world, init)
         whole = replace(first, actions=result.plan, ok=(True,) * len(result.plan))
         return replace(found, steps=tuple(replace(step, happened=None) for step in self.questions.why(whole)))
 
@@ -645,6 +664,13 @@ class Learned:
             ]
         left = len(lines) - LONGEST_PRINTED
         return "\n".join(lines if left <= 0 else [*lines[:LONGEST_PRINTED], f"… {left} more lines: print(it.pddl())"])
+
+
+def with_enabled(goal: Goal, model: StripsModel, actions: Iterable[str]) -> Goal:
+    """The goal, and that these actions can be applied."""
+    for name in actions:
+        goal &= applicability(model, name)
+    return goal
 
 
 def as_list(names: Names) -> list[str]:

@@ -28,7 +28,7 @@ from trace2strips.learners.suspects import find_suspects
 from trace2strips.learners.training import Report
 from trace2strips.learners.verdicts import Verdict, missing
 from trace2strips.learners.windows.answers import Answer, answer_all
-from trace2strips.learners.windows.cautious import first_trace, only_certain
+from trace2strips.learners.windows.cautious import first_of_problem, first_trace, only_certain
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Support, support_of, support_text
@@ -331,6 +331,10 @@ class Windows(Learner):
         ):  # of new objects not all can be told that the log tells: so nothing is known of how they start
             return Trace((), (), state=UNTOLD)
         return first
+
+    def first_of_problem(self, learned: Learned, problem: StripsProblem) -> Trace:
+        self.questions(learned)  # says if nothing was kept of the log
+        return first_of_problem(lifted_of(learned), learned.summary, learned.need_world(), problem)
 
     def only_certain(
         self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
