@@ -47,7 +47,7 @@ Who learns
 >>> by_labels_alone = t2s.learn(log, "completion")
 >>> with_settings = t2s.learn(log, t2s.StripsCompletion(steps=200), seed=1)
 
->>> print(learned.ask("open", "close"))     # also .next, .why and .suggest
+>>> print(learned.ask("open", "close"))     # also .next, .why, .suggest and .judge
 close: works, for certain
 
 `Windows`, the default, finds a lifted model (schemas with arguments, for objects never seen) from few traces and says

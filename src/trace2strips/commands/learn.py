@@ -58,8 +58,8 @@ def learn(
 ) -> None:
     """Learn a STRIPS world model from traces.
 
-    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl, problems and
-    summary.json.gz, all it keeps of the log. With --update RUN that is enough to go on: the result is that
+    Writes the model card (card.md, card.html), model.pddl, model.json, metrics.json and weights; windows also the
+    lifted domain.pddl, problems and summary.json.gz, all it keeps of the log. With --update RUN that is enough to go on: the result is that
     of learning from both logs at once. It is written to RUN, or to --out.
     """
     from trace2strips.learners.learner import Job

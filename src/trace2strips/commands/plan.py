@@ -155,7 +155,7 @@ def pose_question(
         return Question(replace(source, model=task.model), task.init, Goal(task.goal), first=first)
     if goal is None and after is None and enable is None:
         raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
-    source = source.about(goal or (), init)
+    source = source.about(goal or (), init, enable or ())
     start = initial_state(source.world or source.model, init)
     wanted, actions = goal_of(source.model, goal or []), source.model.action_index
     for text in after or ():

@@ -187,6 +187,10 @@ class Learner(ABC):
         other objects than training."""
         return learned.need_world()
 
+    def atoms_of(self, learned: Learned, actions: Names) -> list[str]:
+        """What these actions need, where a lifted model has a say on objects that training never had."""
+        return []
+
     def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
         """The world over these actions, told these atoms or those of training, as far as it is lifted."""
         return learned.need_world()
@@ -565,7 +569,7 @@ class Learned:
         Learner `windows` says of each step whether it works in every model that fits the log (`steps`, `certain`). With
         `certain` there are no other steps.
         """
-        world = self.world_about(goal, init)
+        world = self.world_about(goal, init, enable)
         start = initial_state(world, init)
         wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
         if after is not None:
@@ -611,9 +615,10 @@ class Learned:
         whole = replace(first, actions=result.plan, ok=(True,) * len(result.plan))
         return replace(found, steps=tuple(replace(step, happened=None) for step in self.questions.why(whole)))
 
-    def world_about(self, goal: Names | Goal, init: Names | None) -> WorldModel:
-        """The world over the objects that goal and start name."""
+    def world_about(self, goal: Names | Goal, init: Names | None, enable: Names = ()) -> WorldModel:
+        """The world over the objects that goal and start name, and actions that shall be possible."""
         wanted = [*goal.true, *goal.false] if isinstance(goal, Goal) else as_list(goal)
+        wanted += self.learner.atoms_of(self, enable)
         return self.learner.world_about(self, [*wanted, *as_list(() if init is None else init)])
 
     def errors(self, traces: Traces) -> int:

@@ -18,7 +18,7 @@ from trace2strips.pddl.names import decode_name, encode_name
 def to_unified_planning(domain: LiftedDomain, problem: LiftedProblem) -> Any:
     """A `unified_planning.model.Problem`; all that the problem does not say is false at the start."""
     if find_spec("unified_planning") is None:
-        raise UserError("unified-planning is not installed", hint="pip install unified-planning")
+        raise UserError("unified-planning is not installed", hint="pip install 'trace2strips[unified]'")
     from unified_planning.environment import get_environment
     from unified_planning.model import Fluent, InstantaneousAction, Object, Problem
 

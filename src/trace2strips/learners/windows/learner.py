@@ -47,7 +47,7 @@ from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.wording import rules_of
-from trace2strips.model.goals import Names
+from trace2strips.model.goals import Names, split_names
 from trace2strips.model.lifted import LiftedDomain, LiftedProblem
 from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
@@ -343,6 +343,17 @@ class Windows(Learner):
 
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         return world_about(lifted_of(learned), learned.need_world(), names)
+
+    def atoms_of(self, learned: Learned, actions: Names) -> list[str]:
+        lifted = lifted_of(learned)
+        schemas = {action.schema: action for action in lifted.actions}
+        known = learned.need_world().model.action_index
+        found = []
+        for name in split_names(actions, known):
+            schema, objects = lifted.naming.schema(name)
+            if name not in known and schema in schemas:
+                found += [lifted.atom(p, [objects[i] for i in places]) for p, places in schemas[schema].pre]
+        return found
 
     def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
         return over_actions(lifted_of(learned), learned.vocabulary, actions, atoms)
