@@ -17,7 +17,7 @@ def explain(
     atom: Annotated[str | None, typer.Argument(metavar="[ATOM]", help="'after-pay', 'on(a, b)'; default: all.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What an atom of a learned model seems to mean, and what shows it.
+    """What an atom of a learned model seems to mean.
 
     What makes it true, what makes it false and what needs it. Runs of windows say how sure that is:
     certain (every model that fits the log has it), likely or free, and which lines of the log show it.

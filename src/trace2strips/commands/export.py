@@ -13,7 +13,6 @@ import typer
 from trace2strips.commands.terminal import ForceOption, RunArgument
 from trace2strips.errors import UserError, suggest, with_file
 from trace2strips.files import check_writable, writing_text
-from trace2strips.model.state_graph import MOST_DRAWN
 
 if TYPE_CHECKING:
     from trace2strips.learners.learner import Learned
@@ -29,16 +28,19 @@ def export(
     init: Annotated[
         list[str] | None, typer.Option(metavar="ATOMS", help="Of dot and svg: where it begins; default: as traces do.")
     ] = None,
-    max_states: Annotated[int, typer.Option(help="Of dot and svg: refuse to draw more states.")] = MOST_DRAWN,
+    max_states: Annotated[
+        int | None, typer.Option(help="Of dot and svg: refuse to draw more states than that; default: 60.")
+    ] = None,
     force: ForceOption = False,
 ) -> None:
-    """A learned model as PDDL, JSON, unified-planning or a picture of its states.
+    """A learned model as PDDL, JSON, objects or a picture.
 
     pddl: the domain, lifted where it is; the run folder has problems for it. json: actions, atoms and
     how sure each rule is. unified-planning: the problem as that library prints it; in Python the object is
     learned.to_unified_planning(). dot and svg: the state graph of a small world.
     """
     from trace2strips.learners.learning import load
+    from trace2strips.model.state_graph import MOST_DRAWN
 
     if form not in FORMATS:
         raise UserError(f"unknown format {form!r}", hint=suggest(form, FORMATS, "formats"))
@@ -47,7 +49,7 @@ def export(
     if out is not None:
         check_writable(out, force)
     learned = load(run)
-    text = with_file(run, lambda: written(learned, form, init, max_states))
+    text = with_file(run, lambda: written(learned, form, init, MOST_DRAWN if max_states is None else max_states))
     if out is None:
         print(text, end="")
         return

@@ -22,7 +22,7 @@ def judge(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Every attempt of a new log: as expected, surprising or impossible.
+    """What is surprising or impossible in a new log.
 
     Impossible: it contradicts every model that fits the log that was learned from (runs of windows know).
     Surprising: the model would have said otherwise. Unknown: an action that nothing was learned of. Exit

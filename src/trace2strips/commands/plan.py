@@ -22,10 +22,10 @@ from trace2strips.commands.terminal import (
 )
 from trace2strips.errors import UserError, printable, with_file
 from trace2strips.files import check_writable, writing_text
-from trace2strips.model.goals import Goal, goal_of, initial_state, pose, split_names
 
 if TYPE_CHECKING:
     from trace2strips.judging.sources import Source
+    from trace2strips.model.goals import Goal
     from trace2strips.model.strips import State, StripsProblem
     from trace2strips.traces.trace import Trace
 
@@ -105,7 +105,7 @@ def plan(
             if problem is not None and asked.first is not None and asked.first.init is None:
                 start = "where traces do that tell nothing" if asked.first.state is None else repr(asked.first.state)
                 print(f"and if the problem begins {printable(start)}", file=sys.stderr)
-            if not asked.enable or asked.goal != Goal():
+            if not asked.enable or asked.goal.true or asked.goal.false:
                 print("that the goal holds then is what the small model says", file=sys.stderr)
     if out is not None and result.plan is not None:
         with writing_text(out, force=force) as stream:
@@ -127,6 +127,7 @@ class Question:
     def tasks(self, certain: bool, optimal: bool) -> Iterator[StripsProblem]:
         """What to solve, one after the other until a plan will do."""
         from trace2strips.learners.learner import with_enabled
+        from trace2strips.model.goals import pose
 
         model = self.source.model
         if self.source.learned is not None:
@@ -140,6 +141,7 @@ def pose_question(
 ) -> Question:  # fmt: skip
     """From the options; all goals that are given must hold."""
     from trace2strips.judging.problems import read_source_problem
+    from trace2strips.model.goals import Goal, goal_of, initial_state, split_names
     from trace2strips.traces.examples import goal_after, read_example
 
     learned = source.learned
