@@ -5,8 +5,10 @@ One rule is one precondition or effect. Where a model is lifted its rules are ab
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from trace2strips.errors import ModelError, suggest
 from trace2strips.model.world import WorldModel
@@ -54,23 +56,34 @@ class Rules:
     atoms: tuple[AtomInfo, ...]
     rules: tuple[Rule, ...]
 
+    @cached_property
+    def by_action(self) -> dict[str, list[Rule]]:
+        found: dict[str, list[Rule]] = defaultdict(list)
+        for rule in self.rules:
+            found[rule.action].append(rule)
+        return found
+
+    @cached_property
+    def by_predicate(self) -> dict[str, list[Rule]]:
+        found: dict[str, list[Rule]] = defaultdict(list)
+        for rule in self.rules:
+            found[rule.predicate].append(rule)
+        return found
+
     def of_action(self, action: str, part: str) -> list[str]:
-        return [rule.atom for rule in self.rules if rule.action == action and rule.part == part]
+        return [rule.atom for rule in self.by_action.get(action, ()) if rule.part == part]
 
     def undone_by(self, action: str) -> list[str]:
         """Other actions that make false what this one makes true."""
-        made = {rule.predicate for rule in self.rules if rule.action == action and rule.part == ADDS}
-        found = (r.action for r in self.rules if r.part == DELETES and r.predicate in made and r.action != action)
+        made = dict.fromkeys(rule.predicate for rule in self.by_action.get(action, ()) if rule.part == ADDS)
+        found = (r.action for p in made for r in self.by_predicate[p] if r.part == DELETES and r.action != action)
         return list(dict.fromkeys(found))
-
-    def about(self, predicate: str) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.rules if rule.predicate == predicate)
 
     def explain(self, predicate: str) -> AtomExplanation:
         """What makes an atom true and false, what needs it, and what it seems to mean."""
         for atom in self.atoms:
             if atom.name == predicate:
-                rules = self.about(predicate)
+                rules = tuple(self.by_predicate.get(predicate, ()))
                 return AtomExplanation(atom.shown, atom.told, atom.starts, meaning(atom, rules), rules)
         if any(action.partition("(")[0] == predicate for action in self.actions):
             hint = "this is an action: 'trace2strips why RUN TRACE ACTION' is about actions"
