@@ -13,10 +13,12 @@ from conftest import Run, unreadable
 
 from trace2strips.brasp import EXAMPLES
 from trace2strips.cli import COMMANDS
+from trace2strips.commands.export import FORMATS
 from trace2strips.experiments.catalogue import ENCODINGS, EXPERIMENTS
 from trace2strips.experiments.cluster import CPUS
 from trace2strips.judging.equivalence import MAX_PAIRS
 from trace2strips.learners.registry import LEARNERS
+from trace2strips.model.state_graph import MOST_DRAWN
 from trace2strips.pddl import read_model
 from trace2strips.planning.planners import PLANNERS
 from trace2strips.traces import Dataset, read_traces
@@ -246,6 +248,7 @@ def test_option_texts_name_what_there_is(run: Run) -> None:
         ("evaluate", PLANNERS),
         ("brasp", EXAMPLES),
         ("compare", [str(MAX_PAIRS)]),
+        ("export", [*FORMATS, f"default:{MOST_DRAWN}"]),
         ("reproduce", [*EXPERIMENTS, *ENCODINGS, f"default:{CPUS}"]),
     ):
         shown = "".join(run(name, "--help").stdout.split())  # lines break at hyphens too

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from strategies import models
 
 from trace2strips.errors import ModelError
-from trace2strips.model.goals import Goal, applicability, goal_of, pose, state_after
+from trace2strips.model.goals import Goal, applicability, goal_of, pose, split_names, state_after
 from trace2strips.model.strips import StripsAction, StripsModel, final_state, walk
 from trace2strips.worlds import get_domain
 
@@ -68,3 +68,23 @@ def test_a_posed_problem_means_its_goal(data: st.DataObject) -> None:
     applicable = all(fits for _, fits in walk(model, plan, init))
     expected = applicable and goal.holds(final_state(model, plan, init))
     assert pose(model, init, goal).solved_by(plan) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "found"),
+    [
+        ("a, b;c  d", (), ["a", "b", "c", "d"]),
+        ("on(a, b) !on(b, c), clear(a)", (), ["on(a, b)", "!on(b, c)", "clear(a)"]),
+        ('["on", "a", "b"] (on b c)', (), ['["on", "a", "b"]', "(on b c)"]),
+        ("order paid; order packed", ("order paid", "order packed"), ["order paid", "order packed"]),
+        ("order paid order", ("order", "order paid"), ["order paid", "order"]),
+        ("a b a", ("a", "b", "a b"), ["a", "b", "a"]),
+        ("a (b", (), ["a", "(", "b"]),
+        ("say, what; now", ("say, what; now",), ["say, what; now"]),
+        ("x say, what; now y", ("say, what; now",), ["x", "say, what; now", "y"]),
+        ("", (), []),
+    ],
+)
+def test_names_in_a_text(text: str, known: tuple[str, ...], found: list[str]) -> None:
+    assert split_names(text, known) == found
+    assert split_names([text, text], known) == found * 2

@@ -7,6 +7,7 @@ import pytest
 from conftest import Run
 
 from trace2strips.learners.learning import learn
+from trace2strips.learners.registry import make_learner
 from trace2strips.pddl import format_model, format_model_problem, format_problem
 from trace2strips.traces import Dataset, Trace, write_traces
 from trace2strips.worlds import get_domain
@@ -84,6 +85,47 @@ def test_goals_by_example(run: Run, runs: Path) -> None:
     assert result.stdout.splitlines() == ["pick-up_b1"]
     result = run("plan", "blocksworld:3", "--init", TABLE, "--goal", "!clear_b1 !holding_b1", "--optimal")
     assert len(result.stdout.splitlines()) == 2
+
+
+def test_several_goals_at_once(run: Run) -> None:
+    """Atoms, actions that shall be possible, and the state after a trace; all of them hold at the end."""
+    words = ("plan", "blocksworld:3", "--init", TABLE, "--optimal")
+    both = run(*words, "--enable", "pick-up_b1", "--enable", "unstack_b2_b3")
+    assert both.stdout.splitlines() == ["pick-up_b2", "stack_b2_b3"]
+    together = run(*words, "--goal", "on_b2_b3; clear_b2", "--enable", "stack_b1_b2")
+    assert together.stdout.splitlines() == ["pick-up_b2", "stack_b2_b3", "pick-up_b1"]
+    assert "contradicts itself" in run(*words, "--after", "pick-up_b1", "--after", "pick-up_b2").stderr
+
+
+def test_a_goal_by_a_trace_of_a_file(run: Run, runs: Path, tmp_path: Path) -> None:
+    """What was refused in it changed nothing; it may begin elsewhere."""
+    (tmp_path / "log.txt").write_text("!close\nopen !open\n")
+    assert run("plan", runs / "log", "--after", "log.txt:2").stdout == "open\n"
+    assert run("plan", runs / "log", "--after", "open !open").stdout == "open\n"
+    assert run("plan", runs / "log", "--after", "open; open!").stdout == "open\n"
+    assert run("plan", runs / "log", "--after", "log.txt:1").stderr.startswith("0 actions")
+    tower = f"{TABLE.replace(' ', '; ')} | pick-up_b1; stack_b1_b2"
+    found = run("plan", runs / "atoms", "--init", TABLE, "--after", tower, "--optimal")
+    assert found.stdout.splitlines() == ["pick-up_b1", "stack_b1_b2"]
+    refused(run("plan", runs / "log", "--after", "log.txt:7"), "log.txt:7: no trace begins on this line")
+    refused(run("plan", runs / "log", "--after", "log.txt"), "there are 2 traces where one is asked for")
+
+
+def test_names_with_spaces(run: Run, tmp_path: Path) -> None:
+    steps = "!shut (it), now; open the door; !open the door; shut (it), now; !shut (it), now; open the door"
+    log = [[(step.strip("!"), step[0] != "!") for step in steps.split("; ")]] * 3
+    learned = learn(log, make_learner("windows", {"separator": ""}))
+    learned.save(tmp_path / "run")
+    after = "after-open the door"
+    assert {atom.name for atom in learned.rules.atoms} == {after, "before-open the door"}
+    assert run("plan", "run", "--goal", after).stdout == "open the door\n"
+    assert run("plan", "run", "--goal", f"{after}, !before-open the door").stdout == "open the door\n"
+    assert run("plan", "run", "--enable", "shut (it), now").stdout == "open the door\n"
+    example = "open the door shut (it), now !shut (it), now open the door"
+    assert run("plan", "run", "--after", example).stdout == "open the door\n"
+    assert learned.plan(enable="shut (it), now").plan == ("open the door",)
+    assert learned.plan(after=[("open the door", True), ("open the door", False)]).plan == ("open the door",)
+    assert learned.plan(after="open the door").plan == ("open the door",)
 
 
 def test_no_plan_is_exit_code_1(run: Run, runs: Path) -> None:

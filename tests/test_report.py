@@ -18,10 +18,11 @@ from trace2strips.errors import FileError
 from trace2strips.experiments import EXPERIMENTS, Row, Run
 from trace2strips.experiments.rows import Machine, format_row
 from trace2strips.learners.registry import learner_names
+from trace2strips.pages.tables import Section, accuracy
 from trace2strips.report import Results, format_markdown, format_page, load_results, make_sections, summary_table
 from trace2strips.report.rows import PAPER_NAMES, Line
-from trace2strips.report.sections import BARRED, Section
-from trace2strips.report.tables import accuracy, difference, duration, slug
+from trace2strips.report.sections import BARRED
+from trace2strips.report.tables import difference, duration, slug
 
 EVIL = "<script>alert('x')</script>|`"
 
@@ -288,7 +289,7 @@ def test_each_learner_has_its_place() -> None:
 
     for found in (PAPER_NAMES, COLOURS, DASHES, MARKERS):
         assert set(learner_names()) <= found.keys()
-    style = (Path(__file__).parent.parent / "src" / "trace2strips" / "report" / "style.css").read_text()
+    style = (Path(__file__).parent.parent / "src" / "trace2strips" / "pages" / "style.css").read_text()
     assert all(style.count(f"--{slug(name)}: #") == 2 for name in COLOURS)  # light and dark
 
 

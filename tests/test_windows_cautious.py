@@ -15,6 +15,7 @@ from conftest import Run
 
 import trace2strips as t2s
 import windows_theorems
+from trace2strips.errors import UserError
 from trace2strips.learners.learner import Learned
 from trace2strips.learners.windows.answers import Answer
 from trace2strips.learners.windows.cautious import Cautious, transversals
@@ -25,7 +26,8 @@ from trace2strips.learners.windows.proofs import prove
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import summarise
 from trace2strips.model.strips import StripsProblem
-from trace2strips.traces import Dataset, Trace
+from trace2strips.pddl import format_problem
+from trace2strips.traces import Dataset, Trace, write_traces
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -177,17 +179,70 @@ def test_commands(run: Run, tmp_path: Path) -> None:
     assert none.stdout.splitlines()[0] == "no plan whose steps are all certain: unsolvable"
     assert none.stdout.splitlines()[1:2] in ([], ["what could be tried there:"])
     run("learn", "door.txt", "--out", "other", "--learner", "completion")
+    text = (tmp_path / "run" / "problem.pddl").read_text()
+    (tmp_path / "goal.pddl").write_text(text.replace("(and)))", "(and (after-open))))"))
+    (tmp_path / "odd.pddl").write_text(text.replace("(:init (before-open))", "(:init (before-open) (after-open))"))
+    by_problem = run("plan", "run", "--problem", "goal.pddl", "--certain")
+    assert (by_problem.returncode, by_problem.stdout) == (0, "open\n"), by_problem.stderr
+    assert by_problem.stderr.splitlines()[2:] == [
+        "and if the problem begins where traces do that tell nothing",
+        "that the goal holds then is what the small model says",
+    ]
+    assert run("plan", "run", "--problem", "odd.pddl").returncode == 0  # not asked for certainty
     for words, message in (
         (("plan", "other", "--enable", "close", "--certain"), "learner 'completion' does not know what is certain"),
         (
-            ("plan", "run", "--problem", "run/problem.pddl", "--certain"),
-            "--certain needs a start in the words of the log",
+            ("plan", "run", "--problem", "odd.pddl", "--certain"),
+            "odd.pddl: the problem begins where no trace of the log does",
         ),
         (("plan", "blocksworld-5b", "--goal", "on_b1_b2", "--init", "handempty", "--certain"), "nothing is known of"),
     ):
         result = run(*words)
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), words
         assert message in result.stderr
+
+
+def test_certain_plans_of_problem_files(run: Run, tmp_path: Path) -> None:
+    """In the words of the learned domain or of the hidden one, of any size; each step works in the hidden world."""
+    train = sample(get_domain("blocksworld-5b"), SampleSettings(300, 50, suffix="none"))
+    write_traces(train, tmp_path / "train.t2s")
+    run("learn", "train.t2s", "--out", "run", "--learner", "windows", "-q")
+    larger = get_domain("blocksworld:7")
+    for number, problem in enumerate(p for p in larger.problems(6) if not p.goal <= p.init):
+        (tmp_path / f"{number}.pddl").write_text(format_problem(larger.lifted_problem(problem)))
+        result = run("plan", "run", "--problem", f"{number}.pddl", "--certain")
+        assert result.returncode == 0, result.stderr
+        assert "; " not in result.stdout
+        assert problem.solved_by(result.stdout.splitlines())
+        record = json.loads(run("plan", "run", "--problem", f"{number}.pddl", "--certain", "--json").stdout)
+        assert record["certain"] == [True] * len(record["plan"])
+    example = (tmp_path / "run" / "problem.pddl").read_text()
+    (tmp_path / "own.pddl").write_text(example.replace("(and)))", "(and (on b1 b2))))"))
+    own = run("plan", "run", "--problem", "own.pddl", "--certain")
+    assert (own.returncode, own.stdout.splitlines()[-1]) == (0, "stack_b1_b2"), own.stderr
+    (tmp_path / "held.pddl").write_text(example.replace("(:init ", "(:init (can-put-down b1) "))
+    refused = run("plan", "run", "--problem", "held.pddl", "--certain")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "held.pddl: a start at which 'can-put-down_b1' is not false cannot be told" in refused.stderr
+
+
+def test_named_starts_of_problem_files() -> None:
+    """A problem is that of a named start by its name, or if only one is like it."""
+    steps = (("go", True), ("go", False))
+    log = [Trace(*zip(*steps, strict=True), state=name) for name in ("a", "b")] * 3
+    log += [Trace(("go", "go"), (False, False), state="c")] * 3
+    learned = t2s.learn(log, "windows")
+    (goal,) = learned.model.action("go").pre
+
+    def first(start: str, name: str) -> Trace:
+        problem = StripsProblem(learned.model, learned.start(start), frozenset({goal}), name)
+        return learned.learner.first_of_problem(learned, problem)
+
+    assert first("a", "a") == Trace((), (), state="a")
+    assert first("a", "b") == Trace((), (), state="b")
+    assert first("c", "any") == Trace((), (), state="c")
+    with pytest.raises(UserError, match="the problem begins like 2 named starts of the log"):
+        first("a", "any")
 
 
 @pytest.mark.parametrize("heavy", [False, True])

@@ -155,7 +155,7 @@ def test_plain_names_and_no_objects(run: Run, tmp_path: Path) -> None:
     t2s.learn(door, "windows").save(tmp_path / "run")
     text = (tmp_path / "run" / "problem.pddl").read_text()
     assert "Where the traces begin." in text
-    (tmp_path / "goal.pddl").write_text(text.replace("(and)))", "(and (can-close))))"))
+    (tmp_path / "goal.pddl").write_text(text.replace("(and)))", "(and (after-open))))"))
     assert run("plan", "run", "--problem", "goal.pddl").stdout == "open\n"
 
 

@@ -15,13 +15,13 @@ A log is what was tried, and whether it worked. No state has to be described:
 learned by windows: 100.00% of 2 training traces explained
 2 atoms (2 invented), 2 actions
 close
-  needs   can-close
-  adds    can-open
-  deletes can-close
+  needs   after-open
+  adds    before-open
+  deletes after-open
 open
-  needs   can-open
-  adds    can-close
-  deletes can-open
+  needs   before-open
+  adds    after-open
+  deletes before-open
 
 Traces are also given as a path (.csv with the columns case, action, ok; .jsonl, .txt, .t2s), as a `Dataset` or as a
 list of `Trace`, which can tell initial and final atoms as well. `read_traces` reads a file, `write_traces` writes one.
@@ -29,11 +29,11 @@ list of `Trace`, which can tell initial and final atoms as well. `read_traces` r
 >>> t2s.accuracy(learned, [[("close", False), ("open", True), ("open", False)]])
 1.0
 >>> learned.model.action("open").pre        # a StripsModel of StripsActions
-frozenset({'can-open'})
+frozenset({'before-open'})
 >>> learned.figures.train_accuracy          # what was measured: Figures
 1.0
 >>> pddl = learned.pddl()                   # for any planner
->>> print(learned.plan("can-close"))        # the plan itself, an action a line
+>>> print(learned.plan("after-open"))       # the plan itself, an action a line
 open
 
 `learned.save("run")` writes a run folder, and `t2s.load("run")` reads it. The command line does all this without Python
@@ -47,7 +47,7 @@ Who learns
 >>> by_labels_alone = t2s.learn(log, "completion")
 >>> with_settings = t2s.learn(log, t2s.StripsCompletion(steps=200), seed=1)
 
->>> print(learned.ask("open", "close"))     # also .next, .why and .suggest
+>>> print(learned.ask("open", "close"))     # also .next, .why, .suggest and .judge
 close: works, for certain
 
 `Windows`, the default, finds a lifted model (schemas with arguments, for objects never seen) from few traces and says

@@ -48,7 +48,7 @@ def run_demo(console: Console, out: Path | None = None) -> Learned:
     console.print(f"Learned in {time.perf_counter() - start:.1f} s.")
     texts = {"learned": learned.learner.pddl_files(learned)["domain.pddl"], "hidden": format_domain(domain.lifted)}
     console.print(Columns([Panel(Text(text), title=title) for title, text in texts.items()]))
-    console.print("Names of told atoms are kept; what nobody told is invented and called after who needs it.")
+    console.print("Names of told atoms are kept; what nobody told is invented and called after who makes or needs it.")
     show_comparison(console, learned, domain)
     console.rule("What is certain, and why")
     show_proofs(console, learned, domain)

@@ -58,9 +58,9 @@ def learn(
 ) -> None:
     """Learn a STRIPS world model from traces.
 
-    Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl, problems and
-    summary.json.gz, all it keeps of the log. With --update RUN that is enough to go on: the result is that
-    of learning from both logs at once. It is written to RUN, or to --out.
+    Writes the model card (card.md, card.html), model.pddl, model.json, metrics.json and weights; windows also
+    the lifted domain.pddl, problems and summary.json.gz, all it keeps of the log. With --update RUN that is
+    enough to go on: the result is that of learning from both logs at once. It is written to RUN, or to --out.
     """
     from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import learn as learn_model

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trace2strips.commands.terminal import JsonOption, TraceArgument, WindowsRunArgument, show_assumptions
-from trace2strips.errors import printable
+from trace2strips.commands.terminal import JsonOption, TraceArgument, WindowsRunArgument, show_answers
 
 
 def next(
@@ -28,10 +25,4 @@ def next(
 
     learned = load(Path(run))
     replies = [reply for reply in learned.next(trace) if not works or reply.answer == "works"]
-    if as_json:
-        found = {"assumptions": learned.summary.assumptions, "actions": [asdict(reply) for reply in replies]}
-        print(json.dumps(found, indent=1))
-        return
-    for reply in replies:
-        print(printable(str(reply)))
-    show_assumptions(learned.summary.assumptions)
+    show_answers(learned, "actions", replies, as_json)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,12 +20,14 @@ from trace2strips.commands.terminal import (
     SecondsOption,
     StatesOption,
 )
-from trace2strips.errors import UserError, printable
+from trace2strips.errors import UserError, printable, with_file
 from trace2strips.files import check_writable, writing_text
 
 if TYPE_CHECKING:
     from trace2strips.judging.sources import Source
-    from trace2strips.model.strips import StripsProblem
+    from trace2strips.model.goals import Goal
+    from trace2strips.model.strips import State, StripsProblem
+    from trace2strips.traces.trace import Trace
 
 SUGGESTIONS = 3
 
@@ -39,8 +42,13 @@ def plan(
     goal: Annotated[
         list[str] | None, typer.Option(metavar="ATOMS", help="Atoms to make true; !atom to make it false.")
     ] = None,
-    after: Annotated[str | None, typer.Option(help="Goal by example: the state after these actions.")] = None,
-    enable: Annotated[str | None, typer.Option(help="Goal by example: make this action applicable.")] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TRACE", help="Goal by example: the state after a trace: actions, or FILE:LINE."),
+    ] = None,
+    enable: Annotated[
+        list[str] | None, typer.Option(metavar="ACTION", help="Make this action possible; may be repeated.")
+    ] = None,
     problem: Annotated[Path | None, typer.Option(help="Start and goal from this PDDL problem.")] = None,
     planner: PlannerOption = "mimir",
     optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
@@ -56,6 +64,7 @@ def plan(
 ) -> None:
     """Plan with a learned, written or benchmark model.
 
+    All goals that are given hold at the end of the plan; names have spaces, commas or ';' between them.
     Of a run of learner windows it says which steps are certain: they work in every model that fits the
     log. Exit code 0: here is a plan; 1: there is none, or the limits were reached.
     """
@@ -67,12 +76,12 @@ def plan(
     get_planner(planner)
     if out is not None:
         check_writable(out, force)
-    source = open_source(model, problem)
-    source, tasks = pose_tasks(source, init, goal, after, enable, problem, certain, optimal)
-    for task in tasks:
+    asked = pose_question(open_source(model, problem), init, goal, after, enable, problem, certain)
+    source = asked.source
+    for task in asked.tasks(certain, optimal):
         result = solve(task, planner, optimal, limits)
-        if source.learned is not None and source.world is not None and problem is None:
-            result = source.learned.explained(result, source.world, init, certain)
+        if source.learned is not None:
+            result = source.learned.explained(result, asked.first, certain)
         if result.will_do:
             break
     assumptions = source.learned.figures.assumptions if source.learned is not None else ()
@@ -84,7 +93,7 @@ def plan(
     elif result.plan is None:
         print(result)
         if certain and result.status is Status.UNSOLVABLE:
-            say_what_to_try(source, init)
+            say_what_to_try(asked)
     else:
         for line in result.lines():
             print(line)
@@ -93,49 +102,77 @@ def plan(
         print(f"{len(result.plan)} actions{count}{states}, {result.seconds:.3f} s", file=sys.stderr)
         if any(result.certain):
             print(f"certain if {'; '.join(assumptions)} (--json proves each step)", file=sys.stderr)
+            if problem is not None and asked.first is not None and asked.first.init is None:
+                start = "where traces do that tell nothing" if asked.first.state is None else repr(asked.first.state)
+                print(f"and if the problem begins {printable(start)}", file=sys.stderr)
+            if not asked.enable or asked.goal.true or asked.goal.false:
+                print("that the goal holds then is what the small model says", file=sys.stderr)
     if out is not None and result.plan is not None:
         with writing_text(out, force=force) as stream:
             stream.writelines(f"({encode_name(name)})\n" for name in result.plan)
     raise typer.Exit(0 if result.plan is not None else 1)
 
 
-def pose_tasks(
-    source: Source, init: list[str] | None, goal: list[str] | None, after: str | None, enable: str | None,
-    problem: Path | None, certain: bool, optimal: bool,
-) -> tuple[Source, Iterable[StripsProblem]]:  # fmt: skip
-    """The source over the objects of the problem that the options of `plan` describe, and what to solve, one after the
-    other until a plan will do; all goals that are given must hold."""
+@dataclass(frozen=True)
+class Question:
+    """What the options of `plan` ask for, of a source over the objects of the problem. `first`: a trace without actions
+    that begins where the plan does, if that is known in the words of the log."""
+
+    source: Source
+    start: State
+    goal: Goal
+    enable: tuple[str, ...] = ()
+    first: Trace | None = None
+
+    def tasks(self, certain: bool, optimal: bool) -> Iterator[StripsProblem]:
+        """What to solve, one after the other until a plan will do."""
+        from trace2strips.learners.learner import with_enabled
+        from trace2strips.model.goals import pose
+
+        model = self.source.model
+        if self.source.learned is not None:
+            return self.source.learned.tasks(model, self.start, self.goal, self.first, certain, self.enable, optimal)
+        return iter([pose(model, self.start, with_enabled(self.goal, model, self.enable))])
+
+
+def pose_question(
+    source: Source, init: list[str] | None, goal: list[str] | None, after: list[str] | None,
+    enable: list[str] | None, problem: Path | None, certain: bool,
+) -> Question:  # fmt: skip
+    """From the options; all goals that are given must hold."""
     from trace2strips.judging.problems import read_source_problem
-    from trace2strips.model.goals import applicability, goal_of, initial_state, pose, split_names, state_after
+    from trace2strips.model.goals import Goal, goal_of, initial_state, split_names
+    from trace2strips.traces.examples import goal_after, read_example
 
-    asked = goal is not None or after is not None or enable is not None
-    if problem is not None:
-        if asked or init is not None:
-            raise UserError("--problem says init and goal already", hint="leave out --init, --goal, --after, --enable")
-        if certain:
-            raise UserError("--certain needs a start in the words of the log", hint="--init and --goal, no --problem")
-        return source, [read_source_problem(source, problem)]
-    if not asked:
-        raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
-    source = source.about(goal or (), init)
-    start = initial_state(source.world or source.model, init)
-    wanted = goal_of(source.model, goal or [])
-    if after is not None:
-        wanted &= state_after(source.model, start, split_names(after, source.model.action_index))
-    if source.learned is not None and source.world is not None:
-        return source, source.learned.tasks(source.world, init, start, wanted, certain, enable, optimal)
-    if certain:
+    learned = source.learned
+    if certain and learned is None:
         raise UserError("nothing is known of the log of this model", hint="--certain wants a run of learner windows")
-    if enable is not None:
-        wanted &= applicability(source.model, enable)
-    return source, [pose(source.model, start, wanted)]
+    if problem is not None:
+        if any(given is not None for given in (init, goal, after, enable)):
+            raise UserError("--problem says init and goal already", hint="leave out --init, --goal, --after, --enable")
+        task = read_source_problem(source, problem)
+        first = None
+        if certain and learned is not None:
+            first = with_file(problem, partial(learned.learner.first_of_problem, learned, task))
+        return Question(replace(source, model=task.model), task.init, Goal(task.goal), first=first)
+    if goal is None and after is None and enable is None:
+        raise UserError("there is no goal", hint="--goal ATOM …, --after 'ACTION …', --enable ACTION or --problem FILE")
+    source = source.about(goal or (), init, enable or ())
+    start = initial_state(source.world or source.model, init)
+    wanted, actions = goal_of(source.model, goal or []), source.model.action_index
+    for text in after or ():
+        wanted &= goal_after(source.world or source.model, start, read_example(text, actions))
+    first = None
+    if learned is not None and source.world is not None and (certain or learned.summary is not None):
+        first = learned.learner.first_trace(learned, source.world, init)  # who does not know says so
+    return Question(source, start, wanted, tuple(split_names(enable or (), actions)), first)
 
 
-def say_what_to_try(source: Source, init: list[str] | None) -> None:
+def say_what_to_try(asked: Question) -> None:
     """Open attempts at the start whose answers decide most."""
-    assert source.learned is not None
-    assert source.world is not None
-    found = source.learned.suggest(source.learned.learner.first_trace(source.learned, source.world, init), SUGGESTIONS)
+    assert asked.source.learned is not None
+    assert asked.first is not None
+    found = asked.source.learned.suggest(asked.first, SUGGESTIONS)
     if found:
         print("what could be tried there:")
     for one in found:

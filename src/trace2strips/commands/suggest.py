@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trace2strips.commands.terminal import JsonOption, TraceArgument, WindowsRunArgument, show_assumptions
-from trace2strips.errors import UserError, printable
+from trace2strips.commands.terminal import JsonOption, TraceArgument, WindowsRunArgument, show_answers
+from trace2strips.errors import UserError
 
 
 def suggest(
@@ -30,12 +28,5 @@ def suggest(
         raise UserError(f"{count} suggestions", hint="--count 5")
     learned = load(Path(run))
     found = learned.suggest(trace or None, count)
-    if as_json:
-        record = {"assumptions": learned.summary.assumptions, "suggestions": [asdict(one) for one in found]}
-        print(json.dumps(record, indent=1))
-        return
-    for one in found:
-        print(printable(str(one)))
-    if not found:
-        print("nothing is open there" if trace else "nothing is open after the traces that are kept of the log")
-    show_assumptions(learned.summary.assumptions)
+    nothing = "nothing is open there" if trace else "nothing is open after the traces that are kept of the log"
+    show_answers(learned, "suggestions", found, as_json, nothing)

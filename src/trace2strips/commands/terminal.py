@@ -6,10 +6,12 @@ that needs it, here and in every command.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from trace2strips.learners.learner import Figures
+    from trace2strips.learners.learner import Figures, Learned
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
 
@@ -45,6 +47,7 @@ StatesOption = Annotated[int, typer.Option(help="Give up after so many generated
 SecondsOption = Annotated[float, typer.Option(help="Give up after so many seconds.")]
 MemoryOption = Annotated[int, typer.Option(help="Give up at so many megabytes.")]
 
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")]
 WindowsRunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run of learner windows.")]
 TraceArgument = Annotated[
     str, typer.Argument(metavar="TRACE", help="A file with one trace, FILE:LINE, or 'pick-up(a); stack(a, b)!'.")
@@ -109,6 +112,20 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
 def place_of(dataset: Dataset, file: Path, trace: int) -> str:
     """Where a trace stands, for a message."""
     return f"at {printable(str(file))}:{dataset.lines[trace]}" if dataset.lines else f"in trace {trace + 1}"
+
+
+def show_answers(learned: Learned, what: str, found: Sequence[Any], as_json: bool, nothing: str = "") -> None:
+    """The answers of `next`, `why` or `suggest`, and what they assume; as JSON under the name `what`."""
+    assumptions = learned.summary.assumptions
+    if as_json:
+        print(json.dumps({"assumptions": assumptions, what: [asdict(one) for one in found]}, indent=1))
+        return
+    for one in found:
+        for line in str(one).splitlines():
+            print(printable(line))
+    if not found and nothing:
+        print(nothing)
+    show_assumptions(assumptions)
 
 
 def show_assumptions(assumptions: Iterable[str]) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trace2strips.commands.terminal import JsonOption, TraceArgument, WindowsRunArgument, show_assumptions
-from trace2strips.errors import printable
+from trace2strips.commands.terminal import JsonOption, TraceArgument, WindowsRunArgument, show_answers
 
 
 def why(
@@ -26,11 +23,4 @@ def why(
 
     learned = load(Path(run))
     found = learned.why(trace, action)
-    if as_json:
-        record = {"assumptions": learned.summary.assumptions, "attempts": [asdict(one) for one in found]}
-        print(json.dumps(record, indent=1))
-        return
-    for one in found:
-        for line in str(one).splitlines():
-            print(printable(line))
-    show_assumptions(learned.summary.assumptions)
+    show_answers(learned, "attempts", found, as_json)

@@ -26,9 +26,12 @@ PLANNER = PLANNERS["mimir"].module
 NEUTRAL = {  # what writes figures down does not make them, nor does a list of learners, nor who answers questions later
     *(f"{PACKAGE}.experiments.{name}" for name in ("code", "provenance", "records", "rows")),
     f"{PACKAGE}.learners.registry",
-    *(f"{PACKAGE}.learners.windows.{name}" for name in ("questions", "saving")),
-    f"{PACKAGE}.learners.suspects",
-    f"{PACKAGE}.traces.one_trace",
+    *(f"{PACKAGE}.pages{name}" for name in ("", ".graph", ".html", ".markdown", ".tables")),
+    *(f"{PACKAGE}.learners.windows.{name}" for name in ("questions", "saving", "wording")),
+    f"{PACKAGE}.model.state_graph",
+    f"{PACKAGE}.pddl.unified",
+    *(f"{PACKAGE}.learners.{name}" for name in ("card", "rules", "suspects", "verdicts")),
+    *(f"{PACKAGE}.traces.{name}" for name in ("examples", "one_trace", "places", "states")),
 }
 
 

@@ -45,7 +45,7 @@ FIGURES = "figures.json"
 NOT_IN_ROWS = (  # of a learner's figures
     "domain", "encoding", "hidden_files", "hidden_model", "traces", "heads", "test_traces", "first_contradiction",
     "start", "arity", "assumptions", "earlier_traces", "certain_share", "open_share", "inexplicable",
-    "noise", "wrong_labels",
+    "noise", "wrong_labels", "file", "tried", "refused",
 )  # fmt: skip
 
 Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sample`; the last one gives the vocabulary

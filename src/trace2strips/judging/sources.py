@@ -42,11 +42,12 @@ class Source:
         words = None if self.world is None else self.world.vocabulary
         return () if words is None or words.init_atoms else words.init_states
 
-    def about(self, goal: Names | Goal, init: Names | None) -> Source:
-        """The same over the objects that goal and start name, where the model is a lifted one."""
+    def about(self, goal: Names | Goal, init: Names | None, enable: Names = ()) -> Source:
+        """The same over the objects that goal and start name, and actions that shall be possible, where the model is a
+        lifted one."""
         if self.learned is None or not self.is_lifted:
             return self
-        return self.with_world(self.learned.world_about(goal, init))
+        return self.with_world(self.learned.world_about(goal, init, enable))
 
     @property
     def is_lifted(self) -> bool:

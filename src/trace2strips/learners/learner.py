@@ -9,28 +9,37 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, shorten
+from trace2strips.learners.card import Card
+from trace2strips.learners.rules import AtomExplanation, Rules, rules_of_world
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
 from trace2strips.learners.suspects import Suspect, to_csv
 from trace2strips.learners.training import Report
-from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose
-from trace2strips.model.strips import State, StripsModel, StripsProblem
+from trace2strips.learners.verdicts import Judgement, judge, lost_traces, missing
+from trace2strips.model.goals import START, Goal, Names, applicability, goal_of, initial_state, pose, split_names
+from trace2strips.model.lifted import LiftedDomain, LiftedProblem
+from trace2strips.model.state_graph import MOST_DRAWN, explore
+from trace2strips.model.strips import State, StripsModel, StripsProblem, label_given
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
+from trace2strips.pages.graph import Graph
 from trace2strips.pddl import format_model
+from trace2strips.pddl.unified import as_lifted, to_unified_planning
 from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
+from trace2strips.traces.examples import goal_after, read_example
 from trace2strips.traces.one_trace import read_trace
 from trace2strips.traces.reading import Traces, as_dataset, as_trace
+from trace2strips.traces.states import false_atoms
 from trace2strips.traces.trace import Trace
 
 Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion", "probing") and where it stands
@@ -80,6 +89,15 @@ class Learner(ABC):
         """What the settings stand for in this version: a preset may change from one to the next."""
         return {}
 
+    def keeps_nothing(self) -> UserError:
+        return UserError(
+            f"learner {self.name!r} keeps nothing of its log to go on with",
+            hint="learn from all logs at once, or with --learner windows",
+        )
+
+    def not_certain(self) -> UserError:
+        return UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+
     def run_settings(self, seed: int, data: str) -> dict[str, Any]:
         """What the folder of a run on traces with this hash says of it."""
         settings = asdict(self)  # type: ignore[call-overload]  # every learner is a dataclass
@@ -99,46 +117,79 @@ class Learner(ABC):
 
     def summary_to_text(self, summary: Any) -> str:
         """What is kept of the log, for learners that keep something; a run folder holds it."""
-        raise NotImplementedError
+        raise self.keeps_nothing()
 
     def summary_from_text(self, text: str) -> Any:
         """The inverse; a ValueError where the text is no summary."""
-        raise NotImplementedError
+        raise self.keeps_nothing()
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
         """What would have been learned from these traces behind those that were learned from."""
-        raise UserError(
-            f"learner {self.name!r} keeps nothing of its log to go on with",
-            hint="learn from all logs at once, or with --learner windows",
-        )
+        raise self.keeps_nothing()
 
     def certainty(self, summary: Any, dataset: Dataset) -> dict[str, Any]:
         """The figures of how much is certain in these traces, for learners that know."""
         return {}
 
+    def unknown_names(self, known: Vocabulary, used: Vocabulary) -> Bool[np.ndarray, " tokens"]:
+        """Which tokens of another log nothing was learned of."""
+        pairs = zip(used.kinds.tolist(), used.subjects, strict=True)
+        return np.array([(Kind(kind), subject) not in known.numbers for kind, subject in pairs], dtype=bool)
+
+    def answers(self, learned: Learned, dataset: Dataset) -> UInt8[np.ndarray, " positions"] | None:
+        """What is certain at each position (`windows.answers.Answer`), for learners that know."""
+        return None
+
+    def explain_verdict(
+        self, learned: Learned, trace: Trace, name: str, is_final: bool, verdict: str
+    ) -> tuple[str, ...]:
+        """Why a verdict on an attempt after this trace, a sentence each."""
+        if learned.world is None or learned.figures.model_train_errors is not None:  # a network predicts
+            return ()
+        known = [(a, ok) for a, ok in zip(trace.actions, trace.ok, strict=True) if a in learned.vocabulary.actions]
+        told = None if trace.init is None else trace.init & set(learned.vocabulary.init_atoms)
+        seen = replace(trace, actions=tuple(a for a, _ in known), ok=tuple(ok for _, ok in known), init=told)
+        return missing(false_atoms(learned.world.over_tokens, seen, name, is_final))
+
     def questions(self, learned: Learned) -> Questions:
         """Who answers with certainty, where the learner keeps what its log says."""
-        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+        raise self.not_certain()
 
     def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
         """A trace without actions that begins where a plan does."""
-        raise UserError(f"learner {self.name!r} does not know what is certain", hint="learn with --learner windows")
+        raise self.not_certain()
+
+    def first_of_problem(self, learned: Learned, problem: StripsProblem) -> Trace:
+        """A trace without actions that begins where a problem of the learned model does."""
+        raise self.not_certain()
 
     def support(self, learned: Learned) -> tuple[Any, ...]:
         """How sure each precondition and effect is, a `Support` each, for learners that know."""
         return ()
+
+    def rules(self, learned: Learned) -> Rules:
+        """The learned model in words."""
+        return rules_of_world(learned.need_world())
+
+    def predicate_of(self, learned: Learned, atom: str) -> str:
+        """The predicate of an atom over some objects; where nothing is lifted, the atom itself."""
+        return atom
 
     def only_certain(
         self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
     ) -> tuple[StripsModel, State]:
         """The model in which actions work only where that is certain, and its start; `wanted` actions are in it even if
         they never are. For learners that have a `first_trace`."""
-        raise NotImplementedError
+        raise self.not_certain()
 
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         """The world to plan in where these atoms are named, one or several in each text; a lifted one may be about
         other objects than training."""
         return learned.need_world()
+
+    def atoms_of(self, learned: Learned, actions: Names) -> list[str]:
+        """What these actions need, where a lifted model has a say on objects that training never had."""
+        return []
 
     def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
         """The world over these actions, told these atoms or those of training, as far as it is lifted."""
@@ -150,6 +201,15 @@ class Learner(ABC):
 
     def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem | None:
         """A PDDL problem with objects for the learned domain; None where it has no lifted one."""
+        return None
+
+    def as_lifted(self, learned: Learned) -> tuple[LiftedDomain, LiftedProblem]:
+        """The domain, and the problem that begins where traces do, as far as that is known."""
+        world = learned.need_world()
+        return as_lifted(world.model, next(iter(world.states.values()), world.always))
+
+    def example_start(self, learned: Learned) -> Names | None:
+        """The initial atoms of a trace, where the learner keeps some."""
         return None
 
     def pddl_files(self, learned: Learned) -> dict[str, str]:
@@ -197,6 +257,9 @@ class Predictor(Protocol):
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         """Which traces have a position that is predicted wrongly."""
 
+    def refused(self, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        """Which positions are predicted to be refused, if what the labels say happened before."""
+
 
 @dataclass(frozen=True)
 class WorldPredictor:
@@ -206,6 +269,10 @@ class WorldPredictor:
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         return wrong_traces(self.world.over_tokens(dataset.vocabulary), dataset)
+
+    def refused(self, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        dataset = dataset.in_words_of(self.world.vocabulary)
+        return label_given(self.world.over_tokens().bits, dataset.tokens, dataset.inapplicable, dataset.offsets)
 
 
 @dataclass(frozen=True)
@@ -223,6 +290,9 @@ class Figures:
     contradictions: int = 0
     first_contradiction: Contradiction | None = None
     warnings: tuple[str, ...] = ()
+    file: str | None = None  # that the traces were read from
+    tried: int | None = None  # attempts in it, and how many of them were refused
+    refused: int | None = None
     domain: str | None = None  # what the traces say that they come from
     encoding: str | None = None
     hidden_model: str | None = None  # the fingerprint of the model that they say they were sampled from
@@ -297,6 +367,7 @@ class Figures:
 def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
     """What is measured of every learner."""
     contradictions = find_contradictions(dataset)
+    attempted = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
     return Figures(
         traces=len(dataset),
         train_accuracy=1 - errors / len(dataset),
@@ -304,6 +375,9 @@ def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
         train_seconds=seconds,
         contradictions=len(contradictions),
         first_contradiction=contradictions[0] if contradictions else None,
+        file=dataset.file,
+        tried=int(attempted.sum()),
+        refused=int((attempted & dataset.inapplicable).sum()),
         domain=dataset.settings.get("domain"),
         encoding=dataset.settings.get("init"),
         hidden_model=dataset.settings.get("model"),
@@ -370,7 +444,8 @@ class Learned:
     def write(self, folder: Path) -> None:
         """Write the results into a run folder that is open already."""
         lifted = None if self.lifted is None else self.lifted.to_json()
-        files = self.learner.pddl_files(self)
+        card = self.card()
+        files = {**self.learner.pddl_files(self), "card.md": card.markdown(), "card.html": card.html()}
         support = [asdict(one) for one in self.support]
         summary = None if self.summary is None else self.learner.summary_to_text(self.summary)
         figures = self.figures.record()
@@ -408,10 +483,56 @@ class Learned:
         """What to try next, a `Suggestion` each: the open attempts whose answers decide most."""
         return self.questions.suggest(None if trace is None else self.one_trace(trace), count)
 
+    def judge(self, traces: Traces) -> Judgement:
+        """Every attempt of another log, given as `learn` takes it: as expected, surprising, impossible or unknown."""
+        dataset = as_dataset(traces)
+        if not len(dataset):
+            raise TraceError("there is no trace to judge", hint="at least one")
+        unknown = self.learner.unknown_names(self.vocabulary, dataset.vocabulary)
+        if lost_traces(dataset, unknown).all():
+            check_starts(self.vocabulary, dataset.vocabulary)
+            raise TraceError(
+                "the traces tell initial atoms, and none that was learned from does", hint="leave the atoms out"
+            )
+        certain = () if self.summary is None else self.summary.assumptions
+        explain = partial(self.learner.explain_verdict, self)
+        return judge(dataset, unknown, self.predictor.refused, self.learner.answers(self, dataset), certain, explain)
+
     @cached_property
     def support(self) -> tuple[Any, ...]:
         """How sure each precondition and effect of the lifted model is: certain, likely or free, a `Support` each."""
         return self.learner.support(self)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The model in words: what each action needs, makes true and makes false, how sure that is, and what atoms
+        seem to mean."""
+        return self.learner.rules(self)
+
+    def explain(self, atom: str) -> AtomExplanation:
+        """What makes an atom true and false, what needs it, what it seems to mean, and where the log shows it."""
+        known = {found.name for found in self.rules.atoms}
+        return self.rules.explain(atom if atom in known else self.learner.predicate_of(self, atom))
+
+    def to_unified_planning(self) -> Any:
+        """A `unified_planning.model.Problem` that begins where traces do; its goal is empty: add yours."""
+        return to_unified_planning(*self.learner.as_lifted(self))
+
+    def state_graph(self, init: Names | None = None, most: int = MOST_DRAWN) -> Graph:
+        """The states of a small world and what leads from one to another; `dot()` and `svg()` write it. It begins at
+        `init`, or at all starts that are known."""
+        told = self.learner.example_start(self) if init is None else init
+        world = self.need_world() if told is None else self.world_about((), told)
+        starts = list(world.states.values()) if told is None and world.states else [initial_state(world, told)]
+        found = explore(world.model, starts, most)
+        return Graph("states", tuple(map(tuple, found.labels())), found.distances, found.edges)
+
+    def card(self) -> Card:
+        """What was learned from what, how sure it is and how to use it; `markdown()` and `html()` write it."""
+        rules = None if self.world is None else self.rules
+        naming = None if self.lifted is None else self.lifted.understood()
+        settings = {**asdict(self.learner), "seed": self.seed}  # type: ignore[call-overload]  # every learner is a dataclass
+        return Card(self.learner.name, settings, self.figures, rules, naming, self.suspects)
 
     @cached_property
     def questions(self) -> Questions:
@@ -430,9 +551,17 @@ class Learned:
         return self.need_world().start(START if name is None else name)
 
     def plan(
-        self, goal: Names | Goal, init: Names | None = None, planner: str = "mimir", certain: bool = False
+        self,
+        goal: Names | Goal = (),
+        init: Names | None = None,
+        planner: str = "mimir",
+        certain: bool = False,
+        *,
+        after: OneTrace | None = None,
+        enable: Names = (),
     ) -> PlanResult:
-        """A plan that makes these atoms true, or false where written "!atom".
+        """A plan that makes these atoms true, or false where written "!atom"; with `after`, that leads to the state
+        after this trace; with `enable`, after which these actions work. All that is asked for holds at its end.
 
         `init` lists the atoms that are true at the start, or names a learned initial state. Without it the plan starts
         where traces begin that do not tell their initial state. A lifted model plans for objects it never saw too.
@@ -440,49 +569,56 @@ class Learned:
         Learner `windows` says of each step whether it works in every model that fits the log (`steps`, `certain`). With
         `certain` there are no other steps.
         """
-        world = self.world_about(goal, init)
+        world = self.world_about(goal, init, enable)
         start = initial_state(world, init)
         wanted = goal if isinstance(goal, Goal) else goal_of(world.model, goal)
-        for task in self.tasks(world, init, start, wanted, certain):
-            result = self.explained(solve(task, planner), world, init, certain)
+        if after is not None:
+            known = world.model.action_index
+            wanted &= goal_after(
+                world, start, read_example(after, known) if isinstance(after, str) else as_trace(1, after)
+            )
+        knows = certain or self.summary is not None
+        first = self.learner.first_trace(self, world, init) if knows else None  # who does not know says so
+        actions = split_names(enable, world.model.action_index)
+        for task in self.tasks(world.model, start, wanted, first, certain, actions):
+            result = self.explained(solve(task, planner), first, certain)
             if result.will_do:
                 break
         return result
 
     def tasks(
         self,
-        world: WorldModel,
-        init: Names | None,
+        model: StripsModel,
         start: State,
         goal: Goal,
-        certain: bool,
-        enable: str | None = None,
+        first: Trace | None,
+        certain: bool = False,
+        enable: Sequence[str] = (),
         optimal: bool = False,
     ) -> Iterator[StripsProblem]:
-        """The problem to solve, also with an action that shall be applicable. Where each step is to be certain there
-        are two: a plan of the small model is found sooner, and often its steps are all certain; otherwise all plans of
-        certain steps are searched, in which the action shall be certain too."""
-        first = self.learner.first_trace(self, world, init) if certain else None  # who does not know says so
-        wanted = goal if enable is None else goal & applicability(world.model, enable)
-        if first is None or (enable is None and not optimal):
-            yield pose(world.model, start, wanted)
-        if first is not None:
-            kept = () if enable is None else (enable,)
-            model, begin = self.learner.only_certain(self, world.model, start, first, kept)
-            yield pose(model, begin, goal if enable is None else goal & applicability(model, enable))
+        """The problem to solve, also with actions that shall be applicable. Where each step is to be certain there are
+        two: a plan of the small model is found sooner, and often its steps are all certain; otherwise all plans of
+        certain steps are searched, in which the actions shall be certain too. `first` is a trace without actions that
+        begins where the plan does."""
+        if not certain or (not enable and not optimal):
+            yield pose(model, start, with_enabled(goal, model, enable))
+        if certain:
+            assert first is not None
+            bound, begin = self.learner.only_certain(self, model, start, first, enable)
+            yield pose(bound, begin, with_enabled(goal, bound, enable))
 
-    def explained(self, result: PlanResult, world: WorldModel, init: Names | None, certain: bool) -> PlanResult:
-        """The plan with what is known of its steps."""
+    def explained(self, result: PlanResult, first: Trace | None, certain: bool) -> PlanResult:
+        """The plan with what is known of its steps, if it is known where it begins."""
         found = replace(result, certain_only=certain)
-        if self.summary is None or not result.plan:
+        if self.summary is None or first is None or not result.plan:
             return found
-        first = self.learner.first_trace(self, world, init)
         whole = replace(first, actions=result.plan, ok=(True,) * len(result.plan))
         return replace(found, steps=tuple(replace(step, happened=None) for step in self.questions.why(whole)))
 
-    def world_about(self, goal: Names | Goal, init: Names | None) -> WorldModel:
-        """The world over the objects that goal and start name."""
+    def world_about(self, goal: Names | Goal, init: Names | None, enable: Names = ()) -> WorldModel:
+        """The world over the objects that goal and start name, and actions that shall be possible."""
         wanted = [*goal.true, *goal.false] if isinstance(goal, Goal) else as_list(goal)
+        wanted += self.learner.atoms_of(self, enable)
         return self.learner.world_about(self, [*wanted, *as_list(() if init is None else init)])
 
     def errors(self, traces: Traces) -> int:
@@ -533,6 +669,13 @@ class Learned:
             ]
         left = len(lines) - LONGEST_PRINTED
         return "\n".join(lines if left <= 0 else [*lines[:LONGEST_PRINTED], f"… {left} more lines: print(it.pddl())"])
+
+
+def with_enabled(goal: Goal, model: StripsModel, actions: Iterable[str]) -> Goal:
+    """The goal, and that these actions can be applied."""
+    for name in actions:
+        goal &= applicability(model, name)
+    return goal
 
 
 def as_list(names: Names) -> list[str]:

@@ -50,6 +50,6 @@ def load(folder: str | Path) -> Learned:
         suspects = () if run.suspects is None else tuple(from_csv(run.suspects))
     except FileError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, UserError, NotImplementedError):
+    except (ValueError, KeyError, TypeError, AttributeError, UserError):
         raise broken(folder) from None
     return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted, summary, suspects)

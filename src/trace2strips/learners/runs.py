@@ -3,6 +3,7 @@
 settings.json         the learner, its settings and what they mean, the seed, a hash of the traces
 metrics.json          the figures; written last, so that a folder with it is complete
 model.pddl, model.json, weights.safetensors
+card.md, card.html     the model card: what was learned from what, how sure it is, how to use it
 domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
 support.txt           of windows: how sure each precondition and effect is (also in model.json)
 summary.json.gz       of windows: what is kept of the log
@@ -46,6 +47,8 @@ RESULT_FILES = (
     "problem.pddl",
     "problem-*.pddl",
     "support.txt",
+    "card.md",
+    "card.html",
     "summary.json.gz",
     "suspects.csv",
     "weights.safetensors",
@@ -63,7 +66,7 @@ class RunRecord:
     world: WorldModel | None
     weights: Mapping[str, np.ndarray] | None
     lifted: Mapping[str, Any] | None = None  # a lifted world, for any objects
-    files: Mapping[str, str] = field(default_factory=dict)  # the same as PDDL: a domain and problems
+    files: Mapping[str, str] = field(default_factory=dict)  # for planners and people: PDDL, the card
     summary: str | None = None  # what is kept of the log
     suspects: str | None = None  # labels that are probably wrong
     support: list[dict[str, Any]] = field(default_factory=list)  # how sure each precondition and effect is

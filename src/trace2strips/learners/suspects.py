@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.errors import printable
-from trace2strips.model.vocabulary import ACTION
 from trace2strips.traces import Dataset
+from trace2strips.traces.places import Place, find_places
 
 COLUMNS = ("file", "line", "trace", "attempt", "action", "written", "probably")
 WORKED, REFUSED = "worked", "refused"
@@ -20,8 +20,7 @@ WORKED, REFUSED = "worked", "refused"
 
 @dataclass(frozen=True)
 class Suspect:
-    """An attempt whose label is probably the other one. Traces and attempts are counted from 1; a final value counts as
-    an attempt after all actions."""
+    """An attempt whose label is probably the other one, and its `Place`."""
 
     action: str
     worked: bool  # as the log has it
@@ -32,10 +31,7 @@ class Suspect:
 
     @property
     def place(self) -> str:
-        if self.file is None:
-            return f"trace {self.trace}, attempt {self.attempt}"
-        where = f"{self.file}:{self.line}" if self.line is not None else f"{self.file}, trace {self.trace}"
-        return f"{where}, attempt {self.attempt}"
+        return str(Place(self.trace, self.attempt, self.file, self.line))
 
     def __str__(self) -> str:
         written, probably = (WORKED, REFUSED) if self.worked else (REFUSED, WORKED)
@@ -44,16 +40,12 @@ class Suspect:
 
 def find_suspects(dataset: Dataset, refused: Bool[np.ndarray, " positions"]) -> list[Suspect]:
     """Where what really happened is not what the log says."""
-    words, found = dataset.vocabulary.subjects, []
-    attempted = dataset.vocabulary.kinds[dataset.tokens] >= ACTION
-    before = np.append(0, np.cumsum(attempted))
-    for position in np.flatnonzero(refused != dataset.inapplicable).tolist():
-        trace = int(np.searchsorted(dataset.offsets, position, side="right")) - 1
-        attempt = int(before[position + 1] - before[dataset.offsets[trace]])
-        line = int(dataset.lines[trace]) if len(dataset.lines) else None
-        worked = not dataset.inapplicable[position]
-        found.append(Suspect(words[dataset.tokens[position]], worked, trace + 1, attempt, dataset.file, line))
-    return found
+    words = dataset.vocabulary.subjects
+    positions = np.flatnonzero(refused != dataset.inapplicable).tolist()
+    return [
+        Suspect(words[dataset.tokens[i]], not dataset.inapplicable[i], at.trace, at.attempt, at.file, at.line)
+        for i, at in zip(positions, find_places(dataset, positions), strict=True)
+    ]
 
 
 def to_csv(suspects: Iterable[Suspect]) -> str:

@@ -7,7 +7,7 @@ true exactly where p is false.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trace2strips.errors import ModelError, suggest
@@ -16,7 +16,9 @@ from trace2strips.model.world import WorldModel
 
 NOT = "!"  # written before an atom that is to be false
 START = "start"  # the initial state of traces that do not tell theirs
-Names = str | Iterable[str]  # several, or one text with spaces or commas between them
+Names = str | Iterable[str]  # several, or one text with spaces, commas or semicolons between them
+WORD = re.compile(r"(?:[^\s,;()\[\]]|\([^()]*\)|\[[^\[\]]*\])+|[()\[\]]")  # on, on(a, b), (on a b), ["on", "a", "b"]
+MOST_WORDS = 12  # of one name
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,27 @@ def goal_of(model: StripsModel, names: Names) -> Goal:
 
 
 def split_names(values: Names, known: Container[str]) -> list[str]:
-    """Each value is a name itself, or several names with spaces or commas between them."""
-    values = [values] if isinstance(values, str) else values
-    return [name for value in values for name in ([value] if value in known else re.split(r"[\s,]+", value)) if name]
+    """Each value is a name itself, or several with spaces, commas or semicolons between them. What stands in brackets
+    belongs together; names with spaces are found if they are known and not each of their words is one."""
+    return [name for value in ([values] if isinstance(values, str) else values) for name in names_in(value, known)]
+
+
+def names_in(value: str, known: Container[str]) -> Iterator[str]:
+    if value in known:
+        yield value
+        return
+    spans = [match.span() for match in WORD.finditer(value)]
+    alone = [value[begin:end] in known for begin, end in spans]
+    i = 0
+    while i < len(spans):
+        ends = (
+            j
+            for j in range(min(len(spans), i + MOST_WORDS), i + 1, -1)
+            if value[spans[i][0] : spans[j - 1][1]] in known and not all(alone[i:j])
+        )
+        j = next(ends, i + 1)
+        yield value[spans[i][0] : spans[j - 1][1]]
+        i = j
 
 
 def initial_state(source: StripsModel | WorldModel, names: Names | None) -> State:

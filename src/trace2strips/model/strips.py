@@ -257,3 +257,33 @@ def label_rows(pre, add, delete, start, tokens, offsets, labels):  # type: ignor
             if not inapplicable:
                 for w in range(words):
                     state[w] = (state[w] | add[action, w]) & ~delete[action, w]
+
+
+def label_given(
+    bits: BitModel,
+    tokens: UInt[np.ndarray, " positions"],
+    refused: Bool[np.ndarray, " positions"],
+    offsets: Int[np.ndarray, " boundaries"],
+) -> Bool[np.ndarray, " positions"]:
+    """Which positions the model refuses if the history is what really happened: all that was not `refused`."""
+    labels = np.empty(len(tokens), dtype=np.bool_)
+    label_rows_given(bits.pre, bits.add, bits.delete, bits.all_true, tokens, refused, offsets, labels)
+    return labels
+
+
+@compiled()
+def label_rows_given(pre, add, delete, start, tokens, refused, offsets, labels):  # type: ignore[no-untyped-def]
+    words = start.shape[0]
+    state = np.empty(words, dtype=np.uint64)
+    for trace in range(len(offsets) - 1):
+        state[:] = start
+        for i in range(offsets[trace], offsets[trace + 1]):
+            action = tokens[i]
+            labels[i] = False
+            for w in range(words):
+                if pre[action, w] & ~state[w]:
+                    labels[i] = True
+                    break
+            if not refused[i]:
+                for w in range(words):
+                    state[w] = (state[w] | add[action, w]) & ~delete[action, w]

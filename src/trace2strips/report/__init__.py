@@ -1,7 +1,7 @@
 """Result files → tables, plots and one page. Reads files only: nothing is run here.
 
     rows       measured rows joined with the lists of runs and with the paper: mean, best seed, difference, bar
-    tables     a table as data, and how figures are written
+    tables     how figures are written
     sections   what the report says: sentences, tables and plots, section by section
     plots      SVG, by matplotlib
     markdown   sections as Markdown
@@ -12,7 +12,8 @@
 Beside that, `illustration` shows what a model, its program and its attention heads compute on one trace.
 """
 
-from trace2strips.report.markdown import format_markdown, format_table
+from trace2strips.pages.markdown import format_table
+from trace2strips.report.markdown import format_markdown
 from trace2strips.report.page import format_page
 from trace2strips.report.rows import Results, load_results
 from trace2strips.report.sections import make_sections, summary_table

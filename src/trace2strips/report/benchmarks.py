@@ -13,19 +13,10 @@ from typing import Any
 
 from trace2strips.experiments import EXPERIMENTS, Run
 from trace2strips.experiments.estimates import cost, estimate
+from trace2strips.pages.tables import NONE, Section, Table, accuracy, number, table, words
 from trace2strips.report.rows import Results, read_json
-from trace2strips.report.sections import Section, mean_of
-from trace2strips.report.tables import (
-    NONE,
-    Columns,
-    Table,
-    accuracy,
-    duration,
-    milliseconds,
-    number,
-    table,
-    words,
-)
+from trace2strips.report.sections import mean_of
+from trace2strips.report.tables import Columns, duration, milliseconds
 from trace2strips.worlds import BENCHMARKS, get_domain
 
 Record = Mapping[str, Any]  # of a benchmark: command, commit, date, machine, settings, rows

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from trace2strips.errors import UserError, suggest
 from trace2strips.files import read_text, writing_text
+from trace2strips.pages.markdown import format_table
+from trace2strips.pages.tables import Section, Table
 from trace2strips.report.benchmarks import (
     Record,
     benchmark_sections,
@@ -34,10 +36,9 @@ from trace2strips.report.benchmarks import (
     windows_worked,
     world_metrics,
 )
-from trace2strips.report.markdown import format_markdown, format_table
+from trace2strips.report.markdown import format_markdown
 from trace2strips.report.rows import Results, load_results, read_json
-from trace2strips.report.sections import Section, make_sections
-from trace2strips.report.tables import Table
+from trace2strips.report.sections import make_sections
 
 HEAD = """<!-- Written by `make tables` from results/: edit neither this page nor its figures by hand. -->
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trace2strips.report.sections import Section
-from trace2strips.report.tables import Table
-
-SPECIAL = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "})
+from trace2strips.pages.markdown import format_table, plain
+from trace2strips.pages.tables import Section
 
 
 def format_markdown(sections: Sequence[Section]) -> str:
@@ -17,15 +15,3 @@ def format_markdown(sections: Sequence[Section]) -> str:
         for table in section.tables:
             parts += [f"*{plain(table.caption)}*", format_table(table)]
     return "\n\n".join(parts) + "\n"
-
-
-def format_table(table: Table) -> str:
-    rule = ["--:" if column.number else "---" for column in table.columns]
-    lines = [[column.full_title for column in table.columns], rule]
-    lines += [[plain(cell.text) for cell in row] for row in table.rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def plain(text: str) -> str:
-    """Names are any text: none may end a cell or be taken for HTML."""
-    return text.translate(SPECIAL)

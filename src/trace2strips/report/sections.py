@@ -5,31 +5,23 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from trace2strips.experiments import EXPERIMENTS, Row, Run
 from trace2strips.experiments.rows import Machine
+from trace2strips.pages.tables import NONE, Cell, Column, Section, Table, accuracy, number, table, words
 from trace2strips.report.rows import PAPER_NAMES, Line, Results, encoding_name, settings_of
 from trace2strips.report.tables import (
-    NONE,
-    Cell,
     Cells,
-    Column,
     Columns,
-    Table,
-    accuracy,
     difference,
     duration,
     milliseconds,
     missing,
-    number,
     slug,
-    table,
     told,
     verdict,
     with_best,
-    words,
 )
 from trace2strips.worlds import BENCHMARKS
 
@@ -54,14 +46,6 @@ WHO = (
     " STRIPS Transformer by gradients alone, as in the paper; `sb`, `sinusoidal` and `rope` are decoders."
 )
 READING = "Mean over the seeds, in brackets the seed with the highest training accuracy; difference of the means."
-
-
-@dataclass(frozen=True)
-class Section:
-    name: str
-    title: str
-    sentences: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
 
 
 def make_sections(results: Results) -> tuple[Section, ...]:

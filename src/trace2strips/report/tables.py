@@ -1,79 +1,18 @@
-"""A table as data, and how figures are written. Markdown, page and terminal show the same cells."""
+"""How figures of the report are written, as cells of its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
+from trace2strips.pages.tables import NONE, Cell, Column, accuracy
 from trace2strips.report.rows import ROUNDING
 
-NONE = "–"
 SIGNS = {"met": "✓", "met so far": "✓", "missed": "✗", "missed so far": "✗", "missing": "○"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """`group` stands above neighbouring columns: train over ours, paper and difference."""
-
-    title: str
-    group: str = ""
-    number: bool = True
-
-    @property
-    def full_title(self) -> str:
-        return f"{self.group}: {self.title}" if self.group else self.title
-
-
-@dataclass(frozen=True)
-class Cell:
-    """`kind` is how the page shows it; it never says more than the text does."""
-
-    text: str
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """The first cell of a row names it."""
-
-    name: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-
 Cells = list[Cell | str]  # a row while it is made
 Columns = list[Column | str]
-
-
-def table(name: str, caption: str, columns: Sequence[Column | str], rows: Sequence[Sequence[Cell | str]]) -> Table:
-    """A plain string is a column of numbers, or an unmarked cell."""
-    return Table(
-        name,
-        caption,
-        tuple(Column(column) if isinstance(column, str) else column for column in columns),
-        tuple(tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows),
-    )
-
-
-def words(title: str) -> Column:
-    return Column(title, number=False)
 
 
 def slug(name: str) -> str:
     """A learner's name as a part of an id or of a colour's name: no plus sign."""
     return name.replace("+", "-")
-
-
-def accuracy(value: int | float | None, digits: int = 4) -> str:
-    """A share of 1. Never rounded up to 1 nor down to 0: an error stays visible."""
-    if value is None:
-        return NONE
-    if value in (0, 1):
-        return f"{value:.0f}"
-    while float(text := f"{value:.{digits}f}") in (0, 1):
-        digits += 1
-    return text
 
 
 def with_best(value: float | None, best: float | None, digits: int = 4) -> str:
@@ -94,10 +33,6 @@ def difference(value: float | None) -> str:
 def told(value: float | None, form: str = "{:g}") -> str:
     """A figure of the paper, with the digits that it gives."""
     return NONE if value is None else form.format(value)
-
-
-def number(value: int | float | None, digits: int = 0) -> str:
-    return NONE if value is None else f"{value:,.{digits}f}"
 
 
 def milliseconds(value: int | float | None) -> str:

@@ -106,6 +106,21 @@ class Dataset:
             untold=self.untold[:traces],
         )
 
+    def only(self, traces: Bool[np.ndarray, " traces"], kept: Bool[np.ndarray, " positions"]) -> Dataset:
+        """These traces, and these positions of them; each must keep what tells its start."""
+        kept = kept & np.repeat(traces, np.diff(self.offsets))
+        before = np.append(0, np.cumsum(kept))[self.offsets]
+        return replace(
+            self,
+            tokens=self.tokens[kept],
+            inapplicable=self.inapplicable[kept],
+            offsets=np.append(0, before[1:][traces]),
+            lines=[line for line, wanted in zip(self.lines, traces.tolist(), strict=True) if wanted]
+            if len(self.lines)
+            else (),
+            untold=self.untold[traces],
+        )
+
     def in_words_of(self, vocabulary: Vocabulary) -> Dataset:
         """The same traces in the token numbers of another vocabulary. Initial atoms that it does not know are left out;
         other names that it does not know are an error."""

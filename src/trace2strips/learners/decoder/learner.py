@@ -166,6 +166,12 @@ class DecoderPredictor:
 
         return ~right_traces(decoder, dataset.in_words_of(self.vocabulary))
 
+    def refused(self, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        decoder = self.decoder
+        from trace2strips.learners.decoder.inference import probabilities
+
+        return probabilities(decoder, dataset.in_words_of(self.vocabulary)) >= 0.5
+
 
 def decoder_of(learned: Learned) -> Decoder:
     """The trained decoder, ready for `inference.Session` or `probing`."""

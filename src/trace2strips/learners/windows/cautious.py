@@ -17,12 +17,12 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import permutations
 
 from trace2strips.errors import UserError
-from trace2strips.learners.windows.lifted import LiftedWorld
+from trace2strips.learners.windows.lifted import EVERYWHERE, LiftedWorld
 from trace2strips.learners.windows.predicates import bits_of
 from trace2strips.learners.windows.starts import start_key
 from trace2strips.learners.windows.summary import Reason, Summary
 from trace2strips.model.goals import START, Names, split_names
-from trace2strips.model.strips import State, StripsAction, StripsModel
+from trace2strips.model.strips import State, StripsAction, StripsModel, StripsProblem
 from trace2strips.model.world import WorldModel
 from trace2strips.traces.trace import Trace
 
@@ -182,4 +182,35 @@ def first_trace(lifted: LiftedWorld, world: WorldModel, init: Names | None) -> T
     return Trace((), (), frozenset(word for word in words if lifted.naming.words(word)[0] not in relations))
 
 
-__all__ = ["Cautious", "first_trace", "only_certain", "transversals"]
+def first_of_problem(lifted: LiftedWorld, summary: Summary, known: WorldModel, problem: StripsProblem) -> Trace:
+    """The same from what holds at the start in the words of the learned model: only what the log could have told will
+    do, a named start or told atoms with all that follows from them. Anything else is an error."""
+    model, init = problem.model, problem.init
+    named = [name for name, state in known.states.items() if state == init]
+    if len(named) == 1 or problem.name in named:
+        name = problem.name if problem.name in named else named[0]
+        return Trace((), (), state=None if name == START else name)
+    naming = lifted.naming
+    predicates = {p.name: p for p in lifted.predicates}
+    hint = "--init and --goal tell a start in the words of the log"
+    if not summary.told:
+        where = f"like {len(named)} named starts of the log" if named else "where no trace of the log does"
+        raise UserError(f"the problem begins {where}", hint=hint)
+    told: dict[str, bool] = {}
+    for atom in model.atoms:
+        name, *objects = naming.words(atom)
+        p = predicates[name]
+        if p.start != "told":
+            listed = (EVERYWHERE, *objects) in p.true_at
+            if (atom in init) != (p.start == "true" or listed):
+                right = "false" if atom in init else "true"
+                message = f"a start at which {atom!r} is not {right} cannot be told in the words of the log"
+                raise UserError(message, hint=hint)
+        elif told.setdefault(naming.join((p.told, *objects)), atom in init) != (atom in init):
+            raise UserError(f"at the start {atom!r} contradicts what else is told", hint=hint)
+    if lost := {naming.words(atom)[0] for atom in summary.told} - {p.told for p in lifted.predicates}:
+        raise UserError(f"the log tells {min(lost)!r} of its starts, which the learned model does without", hint=hint)
+    return Trace((), (), frozenset(atom for atom, holds in told.items() if holds))
+
+
+__all__ = ["Cautious", "first_of_problem", "first_trace", "only_certain", "transversals"]

@@ -83,7 +83,7 @@ def fit_clean(dataset: Dataset, summary: Summary) -> tuple[Fit, Rows]:
     and completed where the sample does not show all."""
     search = Search(summary)
     predicates, rows, nats = small_predicates(search)
-    lifted = lift(predicates, summary.projection, summary.types, summary.naming)
+    lifted = lift(predicates, summary.projection, summary.types, summary.naming, summary.told)
     kept = with_needed(without_needless(lifted, sample_of(summary)), predicates, search)
     return Fit(kept, dataset.inapplicable, 0.0, nats, 0.0), rows
 
@@ -185,7 +185,7 @@ def fit_noisy(dataset: Dataset, summary: Summary, noise: float | int | None) -> 
         rows = replace(Rows.of(some, encoding, labels), types=summary.types)
         search = search_noisy(rows, min(0.3, max(level, 1 / (attempts + 2))), found)
         found = search.predicates
-        lifted = lift(found, summary.projection, summary.types, naming)
+        lifted = lift(found, summary.projection, summary.types, naming, summary.told)
         wrong = search.errors + float((labels != some.inapplicable).sum())
         said = label_nats(wrong, attempts)
         if best is None or search.size_nats + said < best[0] + best[1]:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, suggest
 from trace2strips.learners.learner import (
@@ -23,10 +23,12 @@ from trace2strips.learners.learner import (
     one_sided,
     refuse_unknown,
 )
+from trace2strips.learners.rules import Rules
 from trace2strips.learners.suspects import find_suspects
 from trace2strips.learners.training import Report
+from trace2strips.learners.verdicts import Verdict, missing
 from trace2strips.learners.windows.answers import Answer, answer_all
-from trace2strips.learners.windows.cautious import first_trace, only_certain
+from trace2strips.learners.windows.cautious import first_of_problem, first_trace, only_certain
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Support, support_of, support_text
@@ -35,20 +37,25 @@ from trace2strips.learners.windows.instances import over_actions, pddl_files, re
 from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.memory import merge, remember, summarise_log
 from trace2strips.learners.windows.projection import arity_of, count_tokens
+from trace2strips.learners.windows.proofs import prove
 from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.reading import Reading, read_log
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
-from trace2strips.learners.windows.simulation import wrong_traces
+from trace2strips.learners.windows.simulation import simulate, wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
-from trace2strips.model.goals import Names
+from trace2strips.learners.windows.wording import rules_of
+from trace2strips.model.goals import Names, split_names
+from trace2strips.model.lifted import LiftedDomain, LiftedProblem
 from trace2strips.model.strips import State, StripsModel, StripsProblem
-from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
+from trace2strips.pddl import parse_problem
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import PLAIN, Naming, Schema, understand
+from trace2strips.traces.names import PLAIN, Naming, Schema, call_words, understand
+from trace2strips.traces.states import false_atoms
 from trace2strips.traces.trace import Trace
 
 MOST_TOKENS = 8_192  # bits of a window, 1 kB: with more a log of any size is too much for a laptop
@@ -193,6 +200,49 @@ class Windows(Learner):
             "inexplicable": int((works & dataset.inapplicable | refused & ~dataset.inapplicable).sum()),
         }
 
+    def unknown_names(self, known: Vocabulary, used: Vocabulary) -> Bool[np.ndarray, " tokens"]:
+        """Objects may be new, and so may be what is told of them; schemas and named starts are known or not."""
+        naming = understand(known.actions, self.separator)
+        schemas = {
+            (kind, naming.schema(name)[0])
+            for kind, names in ((Kind.ACTION, known.actions), (Kind.TEST_ATOM, known.test_atoms))
+            for name in names
+        }
+        found = super().unknown_names(known, used)
+        for i, (number, subject) in enumerate(zip(used.kinds.tolist(), used.subjects, strict=True)):
+            kind = Kind(number)
+            if kind in (Kind.ACTION, Kind.TEST_ATOM):
+                found[i] = (kind, naming.schema(subject)[0]) not in schemas
+            elif kind == Kind.INIT_ATOM:
+                found[i] = False
+        return found
+
+    def answers(self, learned: Learned, dataset: Dataset) -> UInt8[np.ndarray, " positions"] | None:
+        """An unknown action is one more reason to refuse whatever is about its arguments, and nothing that worked rules
+        it out. Too many of them: then nothing is certain."""
+        summary: Summary | None = learned.summary
+        if summary is None:
+            return None
+        schemas = {*summary.projection.schemas, *schemas_in(dataset, summary.naming)}
+        if count_tokens(schemas, summary.projection.arity) > MOST_TOKENS:
+            return None
+        return answer_all(summary, dataset, summary.naming)
+
+    def explain_verdict(
+        self, learned: Learned, trace: Trace, name: str, is_final: bool, verdict: str
+    ) -> tuple[str, ...]:
+        if verdict != Verdict.IMPOSSIBLE:
+            return missing(false_atoms(lifted_of(learned).over_tokens, trace, name, is_final))
+        summary: Summary = learned.summary
+        proof = prove(summary, summary.naming, trace, name, is_final)
+        if proof.refused is not None:
+            return (f"it was refused at {summary.where(proof.refused)}, and whatever can be why is so here too",)
+        return tuple(
+            f"not because of {out.since}: it worked at {summary.where(out.worked)}, with "
+            f"{'no more than ' + ', '.join(out.between) if out.between else 'nothing'} since"
+            for out in proof.ruled_out
+        )
+
     def held_out(self, summary: Summary) -> dict[str, Any]:
         """What one half of the kept traces makes certain in the other: all that was learned from is certain itself."""
         traces = [sampled.trace for sampled in summary.sample[:HELD_OUT]]
@@ -282,6 +332,10 @@ class Windows(Learner):
             return Trace((), (), state=UNTOLD)
         return first
 
+    def first_of_problem(self, learned: Learned, problem: StripsProblem) -> Trace:
+        self.questions(learned)  # says if nothing was kept of the log
+        return first_of_problem(lifted_of(learned), learned.summary, learned.need_world(), problem)
+
     def only_certain(
         self, learned: Learned, small: StripsModel, start: State, first: Trace, wanted: Collection[str] = ()
     ) -> tuple[StripsModel, State]:
@@ -289,6 +343,17 @@ class Windows(Learner):
 
     def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
         return world_about(lifted_of(learned), learned.need_world(), names)
+
+    def atoms_of(self, learned: Learned, actions: Names) -> list[str]:
+        lifted = lifted_of(learned)
+        schemas = {action.schema: action for action in lifted.actions}
+        known = learned.need_world().model.action_index
+        found = []
+        for name in split_names(actions, known):
+            schema, objects = lifted.naming.schema(name)
+            if name not in known and schema in schemas:
+                found += [lifted.atom(p, [objects[i] for i in places]) for p, places in schemas[schema].pre]
+        return found
 
     def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
         return over_actions(lifted_of(learned), learned.vocabulary, actions, atoms)
@@ -301,6 +366,18 @@ class Windows(Learner):
     def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem:
         return read_problem(lifted_of(learned), text, file)
 
+    def as_lifted(self, learned: Learned) -> tuple[LiftedDomain, LiftedProblem]:
+        lifted = lifted_of(learned)
+        domain = lifted.domain()
+        files = pddl_files(lifted, learned.vocabulary)
+        text = next((text for name, text in sorted(files.items()) if name.startswith("problem")), None)
+        if text is None:  # nobody knows where traces begin
+            return domain, LiftedProblem("problem", domain.name, (), (), ())
+        return domain, parse_problem(text, domain, "problem.pddl")
+
+    def example_start(self, learned: Learned) -> Names | None:
+        return lifted_of(learned).example
+
     def pddl_files(self, learned: Learned) -> dict[str, str]:
         files = pddl_files(lifted_of(learned), learned.vocabulary)
         if learned.summary is not None:
@@ -309,6 +386,16 @@ class Windows(Learner):
 
     def support(self, learned: Learned) -> tuple[Support, ...]:
         return () if learned.summary is None else support_of(lifted_of(learned), learned.summary)
+
+    def rules(self, learned: Learned) -> Rules:
+        return rules_of(lifted_of(learned), learned.support, learned.vocabulary.init_states)
+
+    def predicate_of(self, learned: Learned, atom: str) -> str:
+        """`on(a, b)` as the log writes it, or `on(x, y)` as rules do."""
+        lifted = lifted_of(learned)
+        names = {predicate.name for predicate in lifted.predicates}
+        words = (lifted.naming.words(atom)[0], call_words(atom)[0])
+        return next((word for word in words if word in names), atom)
 
     def predictor(self, learned: Learned) -> Predictor:
         return LiftedPredictor(lifted_of(learned))
@@ -331,6 +418,9 @@ class LiftedPredictor:
 
     def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
         return wrong_traces(self.lifted, dataset)
+
+    def refused(self, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        return simulate(self.lifted, dataset)[1]
 
 
 def united(one: Vocabulary, other: Vocabulary) -> Vocabulary:

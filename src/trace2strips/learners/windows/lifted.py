@@ -1,15 +1,15 @@
 """A learned lifted world: predicates and action schemas in words, for any objects of its types.
 
 It is what the search found, named as people would: a predicate that starts as a told atom has that atom's name and the
-order of its arguments; an invented one is called after who needs it (`can-put-down`).
+order of its arguments; an invented one is called after who makes it true (`after-pay`) or needs it (`can-put-down`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import chain, combinations, count
 from typing import Any
 
 from trace2strips.learners.windows.predicates import FALSE, TRUE, Predicate, bits_of
@@ -297,11 +297,13 @@ def is_twin(action: LiftedAction) -> bool:
 
 
 def lift(
-    predicates: Sequence[Predicate], projection: Projection, types: tuple[tuple[int, ...], ...], naming: Naming
-) -> LiftedWorld:
-    """The search's predicates in words; those that many ask come first."""
+    predicates: Sequence[Predicate], projection: Projection, types: tuple[tuple[int, ...], ...], naming: Naming,
+    init_atoms: Iterable[str] = (),
+) -> LiftedWorld:  # fmt: skip
+    """The search's predicates in words; those that many ask come first. `init_atoms`: those of the log."""
     ordered = in_order(predicates)
-    named = list(zip(ordered, names_for(ordered, projection), strict=True))
+    words = {naming.words(atom)[0] for atom in init_atoms}
+    named = list(zip(ordered, names_for(ordered, projection, words), strict=True))
     lists: dict[int, dict[str, list[Place]]] = defaultdict(lambda: {"pre": [], "add": [], "delete": []})
     found = []
     for number, (predicate, name) in enumerate(named):
@@ -341,34 +343,46 @@ def order_of(predicate: Predicate) -> tuple[int, ...]:
     return tuple(range(predicate.arity))
 
 
-def names_for(predicates: Sequence[Predicate], projection: Projection) -> list[str]:
-    """Different names, the same from run to run."""
+def names_for(predicates: Sequence[Predicate], projection: Projection, told: Collection[str] = ()) -> list[str]:
+    """Different names, the same from run to run; no invented one is that of an atom which the log tells."""
     taken: set[str] = set()
     names = []
     for predicate in predicates:
-        name = wanted_name(predicate, projection)
-        number = 1
-        while name in taken:
-            number += 1
-            name = f"{wanted_name(predicate, projection)}-{number}"
+        wanted = wanted_names(predicate, projection)
+        numbered = (f"{wanted[0]}-{number}" for number in count(2))
+        avoided = told if isinstance(predicate.start, str) else ()
+        name = next(name for name in chain(wanted, numbered) if name not in taken and name not in avoided)
         taken.add(name)
         names.append(name)
     return names
 
 
-def wanted_name(predicate: Predicate, projection: Projection) -> str:
+def wanted_names(predicate: Predicate, projection: Projection) -> list[str]:
+    """The best first. A told atom and a final value have names. What starts false and one action alone makes true is
+    `after-pay`; what starts true and one action alone makes false is `before-cancel`; anything else is called after who
+    needs it and uses it up, `can-put-down`."""
     if isinstance(predicate.start, tuple):
-        return str(predicate.start[0])
+        return [str(predicate.start[0])]
     tests = [schema for schema, _ in predicate.asked if schema >= len(projection.schemas)]
     if tests:
-        return projection.asked[tests[0]][0]
+        return [projection.asked[tests[0]][0]]
+    tokens = projection.tokens[predicate.arity]
+    adders, deleters = (
+        {projection.schemas[tokens[bit][0]][0] for bit in bits_of(mask)} for mask in (predicate.adds, predicate.deletes)
+    )
+    found = []
+    if len(adders) == 1 and predicate.start == FALSE and not predicate.true_at:
+        found.append(f"after-{min(adders)}")
+    starts_true = predicate.start == TRUE or (predicate.true_at and not predicate.arity)
+    if len(deleters) == 1 and starts_true:
+        found.append(f"before-{min(deleters)}")
     using = [
         schema
         for schema, places in predicate.asked
-        if any(projection.tokens[predicate.arity][bit] == (schema, places) for bit in bits_of(predicate.deletes))
+        if any(tokens[bit] == (schema, places) for bit in bits_of(predicate.deletes))
     ]
     schemas = using or [schema for schema, _ in predicate.asked]
-    return f"can-{projection.asked[min(schemas)][0]}" if schemas else "free"
+    return [*found, f"can-{projection.asked[min(schemas)][0]}" if schemas else "free"]
 
 
 __all__ = ["EVERYWHERE", "FALSE", "TRUE", "LiftedAction", "LiftedPredicate", "LiftedWorld", "lift"]

@@ -45,10 +45,10 @@ class Proof:
     refused: Place | None = None
 
 
-def prove(summary: Summary, naming: Naming, trace: Trace, action: str) -> Proof:
-    """Theorem 2 for one attempt after what worked in the trace."""
-    summary = summary.with_schemas(naming.schema(name)[0] for name in (*trace.actions, action))
-    schema, situation = situation_of(summary, naming, trace, action)
+def prove(summary: Summary, naming: Naming, trace: Trace, action: str, is_test: bool = False) -> Proof:
+    """Theorem 2 for one attempt, or a final value, after what worked in the trace."""
+    summary = summary.with_schemas(naming.schema(name)[0] for name in (*trace.actions, *(() if is_test else (action,))))
+    schema, situation = situation_of(summary, naming, trace, action, is_test)
     ruled_out, live = [], []
     for reason, window in situation.items():
         places = [place for other, place in summary.smallest.get(reason, {}).items() if other & ~window == 0]

@@ -20,10 +20,10 @@ from trace2strips.learners.windows.proofs import describe, is_within, token_name
 from trace2strips.learners.windows.reference import History, Reason
 from trace2strips.learners.windows.starts import Start, start_key
 from trace2strips.learners.windows.summary import Place, Refusal, Summary, keep
-from trace2strips.model.strips import State, StripsModel
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 from trace2strips.traces.dataset import vocabulary_of
+from trace2strips.traces.states import states_along
 from trace2strips.traces.trace import Trace
 
 Question = tuple[int, frozenset[tuple[Reason, int]]]  # a schema, and the live reasons with their windows
@@ -373,17 +373,6 @@ class Standing:
                         sum(covered(one.situation, refusal.reasons) for refusal in self.refusals.get(schema, ())),
                     ),
                 )
-
-
-def states_along(model: StripsModel, dataset: Dataset) -> Iterator[State]:
-    """The state before each position of the one trace of a dataset, and after the last."""
-    state = frozenset(model.atoms)
-    for token, refused in zip(dataset.tokens.tolist(), dataset.inapplicable.tolist(), strict=True):
-        yield state
-        if not refused:
-            step = model.actions[token]
-            state = (state - step.delete) | step.add
-    yield state
 
 
 def covers(success: Mapping[Reason, int], live: Mapping[Reason, int]) -> bool:

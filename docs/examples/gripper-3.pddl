@@ -1,0 +1,5 @@
+(define (problem three-balls)
+  (:domain gripper)
+  (:objects kitchen hall - room red green blue - ball left right - hand)
+  (:init (robot-at kitchen) (in red kitchen) (in green kitchen) (in blue kitchen) (free left) (free right))
+  (:goal (and (in red hall) (in green hall))))
