@@ -28,7 +28,7 @@ class Suspect:
     trace: int
     attempt: int
     file: str | None = None
-    line: int | None = None  # of the trace in its file
+    line: int | None = None  # of the attempt in its file, or of its trace
 
     @property
     def place(self) -> str:
@@ -47,12 +47,15 @@ def find_suspects(dataset: Dataset, refused: Bool[np.ndarray, " positions"]) -> 
     words, found = dataset.vocabulary.subjects, []
     attempted = dataset.vocabulary.kinds[dataset.tokens] >= ACTION
     before = np.append(0, np.cumsum(attempted))
+    actions = np.cumsum(dataset.vocabulary.kinds[dataset.tokens] == ACTION) - 1
     for position in np.flatnonzero(refused != dataset.inapplicable).tolist():
         trace = int(np.searchsorted(dataset.offsets, position, side="right")) - 1
         attempt = int(before[position + 1] - before[dataset.offsets[trace]])
-        line = int(dataset.lines[trace]) if len(dataset.lines) else None
+        file, line = dataset.file, int(dataset.lines[trace]) if len(dataset.lines) else None
+        if dataset.origin is not None:
+            file, line = dataset.origin.place(int(actions[position]))
         worked = not dataset.inapplicable[position]
-        found.append(Suspect(words[dataset.tokens[position]], worked, trace + 1, attempt, dataset.file, line))
+        found.append(Suspect(words[dataset.tokens[position]], worked, trace + 1, attempt, file, line))
     return found
 
 

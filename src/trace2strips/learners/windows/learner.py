@@ -39,13 +39,13 @@ from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.reading import Reading, read_log
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
-from trace2strips.learners.windows.simulation import wrong_traces
+from trace2strips.learners.windows.simulation import simulate, wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.model.goals import Names
 from trace2strips.model.strips import State, StripsModel, StripsProblem
-from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming, Schema, understand
@@ -65,6 +65,7 @@ class Windows(Learner):
     `noise`: the share of labels that are wrong; None: found out."""
 
     name = "windows"
+    is_quick = True
     separator: str | None = None
     arity: int | None = None
     start: str | None = None
@@ -167,8 +168,9 @@ class Windows(Learner):
             warnings.append(f"nothing is certain, as this was guessed: {summary.naming}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
+        consistent = summary.start != StartLevel.OWN and not summary.inexplicable  # a model explains both labels
         figures = replace(
-            basic_figures(dataset, errors, time.perf_counter() - clock),
+            basic_figures(dataset, errors, time.perf_counter() - clock, consistent),
             warnings=tuple(warnings),
             start=str(summary.start),
             arity=summary.projection.arity,
@@ -309,6 +311,13 @@ class Windows(Learner):
 
     def support(self, learned: Learned) -> tuple[Support, ...]:
         return () if learned.summary is None else support_of(lifted_of(learned), learned.summary)
+
+    def wrong_positions(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        _, refused = simulate(lifted_of(learned), dataset)
+        return (refused != dataset.inapplicable) & (dataset.vocabulary.kinds[dataset.tokens] >= Kind.ACTION)
+
+    def kind_of(self, learned: Learned, action: str) -> str:
+        return lifted_of(learned).naming.words(action)[0]
 
     def predictor(self, learned: Learned) -> Predictor:
         return LiftedPredictor(lifted_of(learned))
