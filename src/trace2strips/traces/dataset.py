@@ -136,7 +136,7 @@ class Dataset:
             tokens=self.tokens[positions],
             inapplicable=self.inapplicable[positions],
             offsets=np.append(0, np.cumsum(np.diff(self.offsets)[wanted])),
-            lines=lines[wanted] if len(lines) else (),
+            lines=tuple(lines[wanted].tolist()) if len(lines) else (),
             untold=self.untold[wanted],
             origin=None if self.origin is None else self.origin.of_attempts(positions[is_action]),
         )
