@@ -105,7 +105,7 @@ class Windows(Learner):
         fixed = self.separator is not None or self.arity is not None
         found = read_log(dataset, naming, partial(self.summarise_at, dataset), start, self.noise, fixed)
         job.tell("predicates", Report())
-        return self.finished(found, dataset, job, clock)
+        return self.finished(found, dataset if found.grouped is None else found.grouped, job, clock)
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
         clock = time.perf_counter()
