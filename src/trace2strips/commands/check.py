@@ -90,7 +90,11 @@ def check(
         found = [asdict(c) | lines_of(dataset, c) for c in contradictions]
         names = names_line(dataset, separator)
         understood = [] if dataset.origin is None else dataset.origin.understood
-        print(json.dumps(asdict(statistics) | {"names": names, "contradictions": found, "understood": understood}, indent=1))
+        print(
+            json.dumps(
+                asdict(statistics) | {"names": names, "contradictions": found, "understood": understood}, indent=1
+            )
+        )
         return
     share = statistics.refused / statistics.positions if statistics.positions else 0.0
     rows = (

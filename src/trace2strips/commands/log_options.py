@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from trace2strips.traces import Dataset
     from trace2strips.traces.columns import Columns
 
-CaseOption = Annotated[str | None, typer.Option("--case", help="Column that tells the traces apart; file: each file is one.")]
+CaseOption = Annotated[
+    str | None, typer.Option("--case", help="Column that tells the traces apart; file: each file is one.")
+]
 ActionOption = Annotated[str | None, typer.Option("--action", help="Column that is the action.")]
 OkOption = Annotated[str | None, typer.Option("--ok", help="Column that says whether it worked; none: everything did.")]
 TimeOption = Annotated[str | None, typer.Option("--time", help="Column to order rows by; none: as they stand.")]

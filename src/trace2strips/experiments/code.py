@@ -29,6 +29,7 @@ NEUTRAL = {  # what writes figures down does not make them, nor does a list of l
     *(f"{PACKAGE}.learners.windows.{name}" for name in ("questions", "saving")),
     f"{PACKAGE}.learners.suspects",
     f"{PACKAGE}.traces.one_trace",
+    *(f"{PACKAGE}.traces.{name}" for name in ("columns", "outcomes", "times", "tables", "xes", "events", "joining")),
 }
 
 

@@ -37,11 +37,15 @@ def measure(dataset: Dataset, learner: Learner, share: float, seed: int) -> dict
         return {}
     wrong = learned.predictor.wrong_traces(test)
     errors = int(wrong.sum())
+    told: dict[str, Any] = {}
+    if learned.figures.starts_found:
+        told["held_out_told_accuracy"] = 1 - float(np.all(learned.learner.wrong_by_start(learned, test), axis=0).mean())
     return {
         "held_out_traces": len(test),
         "held_out_errors": errors,
         "held_out_accuracy": 1 - errors / len(test),
         "held_out_learned_from": len(rest),
+        **told,
         **worst_action(learned, rest, test),
     }
 

@@ -162,6 +162,10 @@ class Learner(ABC):
         """Which attempts are predicted wrongly after what really happened, for learners that know."""
         return None
 
+    def wrong_by_start(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, "starts traces"]:
+        """Which traces are predicted wrongly if they begin in each of the starts that were found."""
+        raise NotImplementedError
+
     def kind_of(self, learned: Learned, action: str) -> str:
         """The name of an action without its arguments, for learners that read them."""
         return action
@@ -274,6 +278,8 @@ class Figures:
     worst_attempts: int | None = None
     worst_worked: int | None = None
     worst_refused: int | None = None
+    held_out_told_accuracy: float | None = None  # … if each of these traces told which of `starts_found` is its start
+    starts_found: tuple[str, ...] = ()  # of windows: starts that nobody named, a line each; the most common one first
     understood: tuple[str, ...] = ()  # of a log of events: what was understood, a line each
 
     def record(self) -> dict[str, Any]:
@@ -281,7 +287,7 @@ class Figures:
         found = {item.name: getattr(self, item.name) for item in fields(self)}
         if self.first_contradiction is not None:
             found["first_contradiction"] = vars(self.first_contradiction)
-        for name in ("assumptions", "understood"):
+        for name in ("assumptions", "starts_found", "understood"):
             if not found[name]:
                 del found[name]
         return {name: value for name, value in found.items() if value is not None}
@@ -305,7 +311,7 @@ class Figures:
         for name in ("train_accuracy", "train_errors", "train_seconds", "traces"):
             if isinstance(found[name], bool) or not isinstance(found[name], int | float):
                 raise ValueError(f"{name} is no number")
-        for name in ("warnings", "assumptions", "understood"):
+        for name in ("warnings", "assumptions", "starts_found", "understood"):
             found[name] = tuple(found.get(name, ()))
         if (files := found.get("hidden_files")) is not None:
             found["hidden_files"] = tuple(files)

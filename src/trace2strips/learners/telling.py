@@ -24,11 +24,8 @@ def sentences(learned: Learned) -> Iterator[str]:
     f = learned.figures
     if f.start is not None:
         yield f"explainable: {explainable(f)}"
-        yield f"starts: {STARTS[f.start]}"
+        yield f"starts: {starts(f)}"
     yield from accuracy(f)
-    if f.certain_share is not None and f.open_share is not None:
-        whose = "test attempts" if f.test_traces else "attempts in one half of the traces, by the other half"
-        yield f"certain: {f.certain_share:.1%} of the {whose}; open: {f.open_share:.1%}"
     if learned.suspects:
         listed = "; ".join(str(suspect) for suspect in learned.suspects[:SHOWN])
         more = ", all in suspects.csv" if len(learned.suspects) > SHOWN else ""
@@ -37,6 +34,14 @@ def sentences(learned: Learned) -> Iterator[str]:
         yield "labels that look wrong: none"
     if f.worst_action is not None:
         yield f"learned worst: {worst(f)}"
+
+
+def starts(f: Figures) -> str:
+    if not f.starts_found:
+        return STARTS[f.start or "same"]
+    listed = "; ".join(f.starts_found[:SHOWN])
+    more = f" and {len(f.starts_found) - SHOWN} more" if len(f.starts_found) > SHOWN else ""
+    return f"one start does not explain the log, {len(f.starts_found)} do (a guess): {listed}{more}"
 
 
 def explainable(f: Figures) -> str:
@@ -57,6 +62,8 @@ def accuracy(f: Figures) -> Iterator[str]:
             f"held out: {f.held_out_accuracy:.2%} of {f.held_out_traces:,} traces predicted without an error by a model "
             f"of {f.held_out_learned_from:,} others; the model that is kept is learned from all"
         )
+        if f.held_out_told_accuracy is not None:
+            yield f"held out, if traces told which start is theirs (--start COLUMN): {f.held_out_told_accuracy:.2%}"
 
 
 def worst(f: Figures) -> str:

@@ -108,7 +108,9 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     vocabulary = Vocabulary(tuple(ranks), (), states, (), False)
     shift = vocabulary.first[Kind.ACTION]
     of_name = np.array([ranks[name] + shift for name in names], dtype=token_type(vocabulary))
-    begins = [vocabulary.number(Kind.INIT_STATE, name) for name in start] if start else vocabulary.first[Kind.INIT_STATE]
+    begins = (
+        [vocabulary.number(Kind.INIT_STATE, name) for name in start] if start else vocabulary.first[Kind.INIT_STATE]
+    )
     if other := offers(first, roles):
         names_line += f"; further columns could be: {other}"
     if roles.ok is None and (other := possible_outcomes(first, roles)):
@@ -212,7 +214,9 @@ def outcomes_of(events: Events, told: Columns) -> tuple[Bool[np.ndarray, " rows"
     if roles.ok is None:
         if told.words:
             raise TraceError("--worked and --refused need a column of outcomes", hint="--ok COLUMN")
-        said = "no column says it, so everything worked: the cautious model is learned; log refused attempts to learn more"
+        said = (
+            "no column says it, so everything worked: the cautious model is learned; log refused attempts to learn more"
+        )
         return np.zeros(len(events.frame), dtype=bool), f"outcomes: {said}"
     found = events.coded(roles.ok)
     words, column = words_of(found), events.names[roles.ok]
@@ -330,7 +334,9 @@ def starts_of(events: Events, case: Int[np.ndarray, " rows"], cases: int) -> tup
         first = found.words[of_case[case[row]]]
         message = f"a second start of one trace: {found.words[found.codes[row]]!r}, before {first!r} (column {column})"
         raise events.error(row, message, "the column must be the same in all rows of a trace, or empty")
-    return [found.words[code] for code in of_case.tolist()], f"starts: named by column {column}, {len(found.words):,} different"
+    return [
+        found.words[code] for code in of_case.tolist()
+    ], f"starts: named by column {column}, {len(found.words):,} different"
 
 
 def boundaries(case: Int[np.ndarray, " rows"], cases: int) -> Int64[np.ndarray, " boundaries"]:

@@ -21,11 +21,9 @@ from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.columns import Columns
 from trace2strips.traces.csv_log import read_csv, write_csv
 from trace2strips.traces.dataset import SEPARATOR, Dataset, vocabulary_of
-from trace2strips.traces.events import read_events
 from trace2strips.traces.joining import joined
 from trace2strips.traces.jsonl import read_jsonl, write_jsonl
 from trace2strips.traces.plain_text import read_plain, write_plain
-from trace2strips.traces.tables import READERS, read_table, table_ending
 from trace2strips.traces.text_files import Numbered, Progress, Stated
 from trace2strips.traces.trace import Trace
 
@@ -46,7 +44,8 @@ FORMATS = (
     Format("plain text", (".txt", ".traces"), read_plain, write_plain),
 )
 DATASET_ENDING = ".t2s"
-ENDINGS = tuple(dict.fromkeys((DATASET_ENDING, *(e for form in FORMATS for e in form.endings), *READERS)))
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".xes", ".parquet", ".pq")  # of logs of events
+ENDINGS = tuple(dict.fromkeys((DATASET_ENDING, *(e for form in FORMATS for e in form.endings), *TABLE_ENDINGS)))
 
 
 def find_files(path: Path) -> list[Path]:
@@ -108,6 +107,9 @@ def read_traces(
 
 
 def read_event_files(files: Sequence[Path], told: Columns, progress: Progress) -> Dataset:
+    from trace2strips.traces.events import read_events  # polars is loaded for those who need it
+    from trace2strips.traces.tables import read_table
+
     tables = [read_table(file) for file in files]
     ours = len(tables) == 1 and is_ours(tables[0].names) and told == Columns(arguments=told.arguments)
     try:
@@ -130,12 +132,14 @@ def is_ours(names: Sequence[str]) -> bool:
 
 def is_event_log(path: Path) -> bool:
     """Whether a file is a table of events; else it holds traces, in the form that `write_traces` writes."""
-    ending = table_ending(path)
-    if ending is None:
+    name = path.name.lower().removesuffix(".gz")
+    if not name.endswith(TABLE_ENDINGS):
         return False
-    if ending in (".jsonl", ".ndjson"):
+    if name.endswith((".jsonl", ".ndjson")):
         return not holds_traces(path)
-    if ending == ".csv":
+    if name.endswith(".csv"):
+        from trace2strips.traces.tables import read_table
+
         names = [name.strip().lower() for name in read_table(path).names]
         return not (is_ours(names) and {"phase", "separator"} & set(names))
     return True
@@ -166,7 +170,9 @@ def in_words(found: Dataset, vocabulary: Vocabulary, any_state: bool) -> Dataset
             raise
     states = found.vocabulary.init_states
     if not any_state:
-        states = tuple(dict.fromkeys((*vocabulary.init_states, START) if found.untold.any() else vocabulary.init_states))
+        states = tuple(
+            dict.fromkeys((*vocabulary.init_states, START) if found.untold.any() else vocabulary.init_states)
+        )
     return found.in_words_of(replace(vocabulary, init_states=states))
 
 

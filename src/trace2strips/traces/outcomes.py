@@ -16,20 +16,21 @@ from trace2strips.errors import listing, shorten
 from trace2strips.traces.text_files import MalformedError
 
 WORKED = frozenset(
-    "true 1 yes y t ok okay worked works work success successful successfully succeeded succeed passed pass done complete completed "
-    "finished accepted accept allowed allow granted permitted valid applied executed fulfilled resolved positive".split()
+    ["true", "1", "yes", "y", "t", "ok", "okay", "worked", "works", "work", "success", "successful", "successfully", "succeeded", "succeed", "passed", "pass", "done", "complete", "completed", "finished", "accepted", "accept", "allowed", "allow", "granted", "permitted", "valid", "applied", "executed", "fulfilled", "resolved", "positive"]
 )  # fmt: skip
 REFUSED = frozenset(
-    "false 0 no n f refused refuse failed fail fails failure failing error errored err denied deny rejected reject forbidden "
-    "unauthorized unauthorised invalid illegal exception impossible inapplicable aborted abort blocked declined decline "
-    "unsuccessful ko nok disallowed prohibited timeout crashed negative unavailable conflict fault".split()
+    ["false", "0", "no", "n", "f", "refused", "refuse", "failed", "fail", "fails", "failure", "failing", "error", "errored", "err", "denied", "deny", "rejected", "reject", "forbidden", "unauthorized", "unauthorised", "invalid", "illegal", "exception", "impossible", "inapplicable", "aborted", "abort", "blocked", "declined", "decline", "unsuccessful", "ko", "nok", "disallowed", "prohibited", "timeout", "crashed", "negative", "unavailable", "conflict", "fault"]
 ) | {"not ok", "not allowed", "not found", "not permitted", "not possible", "bad request", "timed out", "access denied",
      "permission denied", "server error"}  # fmt: skip
-INVERTED = frozenset("error errors is_error has_error failed failure refused denied rejected exception".split())
+INVERTED = frozenset(
+    ["error", "errors", "is_error", "has_error", "failed", "failure", "refused", "denied", "rejected", "exception"]
+)
 """Columns of which true means that it did not work."""
-MESSAGES = INVERTED | frozenset("error_message error_code errormessage exception_message err error_type".split())
+MESSAGES = INVERTED | frozenset(
+    ["error_message", "error_code", "errormessage", "exception_message", "err", "error_type"]
+)
 """Columns that hold something only where it did not work."""
-EXIT = frozenset("exit_code exitcode exit_status returncode return_code rc errno exit".split())
+EXIT = frozenset(["exit_code", "exitcode", "exit_status", "returncode", "return_code", "rc", "errno", "exit"])
 HTTP = re.compile(r"(?:http[ /]?(?:\d(?:\.\d)?)?\s*)?([1-5])(\d\d|xx)(?:\s.*)?\Z", re.IGNORECASE)
 NOTHING = frozenset(("", "null", "none", "nil", "nan", "na", "n/a", "-", "[]", "{}"))
 

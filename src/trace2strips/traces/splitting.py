@@ -40,9 +40,7 @@ def check_share(share: float) -> None:
         raise UserError(f"a test part of {share}", hint="--hold-out 0.2 is a fifth, 0 is none")
 
 
-def held_back(
-    dataset: Dataset, share: float
-) -> tuple[Bool[np.ndarray, " traces"], Bool[np.ndarray, " traces"]]:
+def held_back(dataset: Dataset, share: float) -> tuple[Bool[np.ndarray, " traces"], Bool[np.ndarray, " traces"]]:
     """Which traces are to be learned from, and which are the test part: about this share of the different ones, each
     once. There is none where they are too few."""
     check_share(share)

@@ -154,7 +154,9 @@ def decode(raw: bytes, path: Path) -> str:
         if len(raw) - error.start < 4 and len(raw) == HEADER:  # cut in the middle of a letter
             return raw[: error.start].decode("utf-8-sig")
         line = raw[: error.start].count(b"\n") + 1
-        raise FileError("not UTF-8 text", file=path, line=line, hint="iconv -f latin1 -t utf-8, if it is text") from None
+        raise FileError(
+            "not UTF-8 text", file=path, line=line, hint="iconv -f latin1 -t utf-8, if it is text"
+        ) from None
 
 
 def text_lines(source: Path | bytes, path: Path) -> Iterator[str]:
@@ -252,7 +254,7 @@ def read_json_table(path: Path) -> Table:
     except pl.exceptions.PolarsError as error:
         explain_json(source, path)
         raise TraceError(f"not JSON Lines: {first_line(error)}", file=path) from None
-    if not b"\n\n" in raw and len(frame) == raw.count(b"\n") + (not raw.endswith(b"\n")):
+    if b"\n\n" not in raw and len(frame) == raw.count(b"\n") + (not raw.endswith(b"\n")):
         lines = np.arange(1, len(frame) + 1, dtype=np.int64)
     else:
         written = (number for number, text in enumerate(text_lines(raw, path), 1) if text.strip())

@@ -40,10 +40,11 @@ from trace2strips.learners.windows.reading import Reading, read_log
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import simulate, wrong_traces
+from trace2strips.learners.windows.start_groups import describe_starts, starts_in
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
-from trace2strips.model.goals import Names
+from trace2strips.model.goals import START, Names
 from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
@@ -178,6 +179,7 @@ class Windows(Learner):
             **self.held_out(summary),
             inexplicable=len(summary.inexplicable),
             noise=found.noise,
+            starts_found=() if reading.grouped is None else describe_starts(reading.grouped),
             wrong_labels=len(suspects),
         ).with_model(world)
         learned = replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
@@ -315,6 +317,13 @@ class Windows(Learner):
     def wrong_positions(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
         _, refused = simulate(lifted_of(learned), dataset)
         return (refused != dataset.inapplicable) & (dataset.vocabulary.kinds[dataset.tokens] >= Kind.ACTION)
+
+    def wrong_by_start(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, "starts traces"]:
+        spoken = dataset.in_words_of(
+            replace(dataset.vocabulary, init_states=tuple(sorted({*learned.vocabulary.init_states, START})))
+        )
+        lifted = lifted_of(learned)
+        return np.array([wrong_traces(lifted, starts_in(spoken, name)) for name in learned.vocabulary.init_states])
 
     def kind_of(self, learned: Learned, action: str) -> str:
         return lifted_of(learned).naming.words(action)[0]

@@ -142,6 +142,24 @@ def with_named_starts(dataset: Dataset, groups: list[list[int]]) -> Dataset:
     return replace(dataset, vocabulary=wider, tokens=tokens, untold=~told)
 
 
+def starts_in(dataset: Dataset, name: str) -> Dataset:
+    """The same traces, all of them from a start with this name."""
+    tokens = dataset.tokens.copy()
+    tokens[dataset.offsets[:-1]] = dataset.vocabulary.number(Kind.INIT_STATE, name)
+    return replace(dataset, tokens=tokens, untold=np.zeros(len(dataset), dtype=bool))
+
+
+def describe_starts(dataset: Dataset) -> tuple[str, ...]:
+    """How many traces begin in each, and where the first of them stands."""
+    found = []
+    for name in dataset.vocabulary.init_states:
+        mine = np.flatnonzero(dataset.tokens[dataset.offsets[:-1]] == dataset.vocabulary.number(Kind.INIT_STATE, name))
+        file, line = dataset.place(int(mine[0]))
+        where = f"trace {int(mine[0]) + 1}" if file is None else f"{file}:{line}"
+        found.append(f"{name}: {len(mine):,} traces, the first at {where}")
+    return tuple(found)
+
+
 def group_nats(groups: list[list[int]], predicates: int) -> float:
     """What it takes to say which trace starts how, N times the entropy of that, and how each predicate starts in each."""
     total = sum(map(len, groups))
