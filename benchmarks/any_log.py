@@ -2,9 +2,10 @@
 
     python benchmarks/any_log.py --out results/any_log.json
 
-The five everyday worlds, written as CSV with other columns, XES and Parquet, must give the model of the traces themselves.
-Logs whose traces start in two or three ways: how many starts are found, and how fresh traces are predicted that tell
-theirs. A CSV of 5·10⁶ rows: seconds from the file to the run folder, beside the seconds in which polars reads it.
+The five everyday worlds, written as CSV with other columns, XES and Parquet, must give the model of the traces
+themselves. Logs whose traces start in two or three ways: how many starts are found, and how fresh traces are predicted
+that tell theirs. A CSV of 5·10⁶ rows: seconds from the file to the run folder, beside the seconds in which polars reads
+it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ STARTS = {  # of worlds, besides the one that they have
 
 def rows_of(traces: Iterable[Trace]) -> list[tuple[str, str, bool, datetime]]:
     """Case, action, whether it worked, and when."""
-    found = []
+    found: list[tuple[str, str, bool, datetime]] = []
     for case, trace in enumerate(traces, 1):
         for action, ok in zip(trace.actions, trace.ok, strict=True):
             found.append((f"case-{case}", action, ok, BEGIN + timedelta(seconds=len(found))))

@@ -114,11 +114,9 @@ def check(
     console = plain_console()
     console.print(table_of_pairs(printable(str(file)), rows))
     for item in contradictions[:3]:
-        worked, refused = (place_of(dataset, file, *which) for which in (item.worked, item.refused))
+        good, bad = (place_of(dataset, file, *which) for which in (item.worked, item.refused))
         name = printable(item.action)
-        console.print(
-            f"contradiction: {name} worked {worked}, refused {refused}, after the same history", soft_wrap=True
-        )
+        console.print(f"contradiction: {name} worked {good}, refused {bad}, after the same history", soft_wrap=True)
     if model is not None:
         skipped = int(unknown_starts(dataset).sum())
         if skipped and not quiet:

@@ -1,8 +1,8 @@
 """How well traces are predicted that were not learned from, when nobody gives some to test on.
 
 A part of the traces is held back, a second model is learned from the others, and tested on the part. The model that is
-kept is learned from all: a log is seldom too long, and what is certain, and which labels look wrong, should not depend on
-a draw. So the figure is of a model that knows a little less than the one that is kept.
+kept is learned from all: a log is seldom too long, and what is certain, and which labels look wrong, should not
+depend on a draw. So the figure is of a model that knows a little less than the one that is kept.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def accuracy(f: Figures) -> Iterator[str]:
         yield f"tested: {f.test_accuracy:.2%} of {f.test_traces:,} test traces predicted without an error"
     elif f.held_out_accuracy is not None:
         yield (
-            f"held out: {f.held_out_accuracy:.2%} of {f.held_out_traces:,} traces predicted without an error by a model "
-            f"of {f.held_out_learned_from:,} others; the model that is kept is learned from all"
+            f"held out: {f.held_out_accuracy:.2%} of {f.held_out_traces:,} traces predicted without an error by a "
+            f"model of {f.held_out_learned_from:,} others; the model that is kept is learned from all"
         )
         if f.held_out_told_accuracy is not None:
             yield f"held out, if traces told which start is theirs (--start COLUMN): {f.held_out_told_accuracy:.2%}"

@@ -1,4 +1,4 @@
-"""Which columns of a log are the trace, the action, its outcome and its time: by their usual names, or as the user says.
+"""Which columns of a log are the trace, the action, its outcome and its time: by their usual names, or as is said.
 
 Two columns that are equally good are an error with both names and the option that decides: nothing is guessed silently.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trace2strips.errors import shorten, suggest
 from trace2strips.traces.outcomes import EXIT, MESSAGES, Words
@@ -20,7 +20,8 @@ USUAL: dict[str, tuple[str, ...]] = {  # of each role: names in groups, the bett
     "case": (
         "case:concept:name",
         "case case_id caseid case_key case_number case_name",
-        "trace trace_id traceid session session_id sessionid episode episode_id conversation conversation_id run run_id",
+        "trace trace_id traceid session session_id sessionid episode episode_id conversation conversation_id run "
+        "run_id",
         "thread thread_id process_id processid instance instance_id process_instance workflow_id job_id request_id "
         "ticket ticket_id order_id",
     ),
@@ -65,7 +66,7 @@ class Columns:
     time: str | None = None
     arguments: tuple[str, ...] = ()
     start: str | None = None  # the column that names the start of a case
-    words: Words = Words()
+    words: Words = field(default_factory=Words)
 
     def __bool__(self) -> bool:
         return self != Columns()
@@ -137,7 +138,7 @@ def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], 
     if found["case"] is None and "case" not in said and not many_files:
         hint = f"--case COLUMN, or --case file: each file is one trace; columns: {listed}"
         raise MalformedError("no column is known to tell the traces apart", hint)
-    time = () if found["time"] is None else (found["time"],)
+    time: tuple[int, ...] = () if found["time"] is None else (found["time"],)
     if "time" not in said and time and normal(names[time[0]]) == "date":
         time = (*time, *(i for i, name in enumerate(names) if normal(name) in ("time", "time_of_day")))
     lifecycle = next((i for i, name in enumerate(names) if normal(name) == LIFECYCLE and i not in taken), None)

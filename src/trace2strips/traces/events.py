@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,8 +31,8 @@ COMPLETE = "complete"
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of words that come again and again: the different ones in the order of their first row, and which of them
-    each row has, -1 where the cell is empty."""
+    """A column of words that come again and again: the different ones in the order of their first row, and which of
+    them each row has, -1 where the cell is empty."""
 
     words: tuple[str, ...]
     codes: Int[np.ndarray, " rows"]
@@ -98,8 +97,13 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     order, order_line = order_of(events, case)
     names, token, names_line = actions_of(events, action, decode)
     start, start_line = starts_of(events, case, cases)
+    if order is not None and len(order) and not (np.diff(case[order]) >= 0).all():  # traces in another order, too
+        later = case[order][np.append(True, np.diff(case[order]) != 0)]
+        number = np.empty(cases, dtype=case.dtype)
+        number[later] = np.arange(cases)
+        case, start = number[case], [start[i] for i in later] if start else []
     offsets = boundaries(case if order is None else case[order], cases)
-    refuse_long(events, case, offsets, order)
+    refuse_long(events, case, offsets)
     if order is not None:
         labels, token = labels[order], token[order]
         events = replace(events, frame=pl.DataFrame(), file=events.file[order], line=events.line[order])
@@ -262,8 +266,13 @@ def order_of(events: Events, case: Int[np.ndarray, " rows"]) -> tuple[Int64[np.n
             raise TraceError(message, file=events.files[0], hint=f"write 2026-12-31, or {hint}") from None
         what = f"{shorten(error.text)!r} is no time that is understood" if error.text else "the time is empty"
         raise events.error(error.row, f"{what} (column {said})", hint) from None
-    order = np.lexsort((numbers, case))
-    before = np.argsort(case, kind="stable") if as_it_stands is not None else np.arange(len(case))
+    first = np.full(int(case.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, case, numbers)
+    earliest = np.lexsort((np.arange(len(first)), first))  # traces by their first times
+    rank = np.empty_like(earliest)
+    rank[earliest] = np.arange(len(first))
+    order = np.lexsort((numbers, rank[case]))
+    before = np.lexsort((np.arange(len(case)), rank[case]))
     moved = int((order != before).sum())
     note = f"{moved:,} rows stood in another place" if moved else "in which the rows of each trace stand already"
     return order, f"order: by time (column {said}), {note}; equal times as in the file"
@@ -287,19 +296,25 @@ def actions_of(events: Events, action: Coded, decode: bool) -> tuple[list[str], 
                 raise TraceError("too many different arguments", file=events.files[0], hint="fewer --arg")
             key = key * (len(cell.words) + 1) + cell.codes + 1
         _, first, codes = np.unique(key, return_index=True, return_inverse=True)
-        found, filled = [], {}
-        for row in first.tolist():
-            parts = [cell.words[cell.codes[row]] if cell.codes[row] >= 0 else "" for cell in cells]
+        filled = dict[str, tuple[str, ...]]()
+        parts = {
+            row: tuple(cell.words[cell.codes[row]] if cell.codes[row] >= 0 else "" for cell in cells)
+            for row in sorted(first.tolist())
+        }
+        for row, words_here in parts.items():
             word = decoded[action.codes[row]]
-            here = [names[i] for i, part in zip(roles.arguments, parts, strict=True) if part]
-            before = filled.setdefault(word, (here, row))[0]
+            here = tuple(names[i] for i, part in zip(roles.arguments, words_here, strict=True) if part)
+            before = filled.setdefault(word, here)
             if here != before:
                 raise events.error(
-                    max(row, filled[word][1]),
+                    row,
                     f"{shorten(word)!r} has arguments in {columns_of(here)} here, before in {columns_of(before)}",
                     "an action has its arguments always in the same columns; give the two different names",
                 )
-            found.append(join_list((word, *(decode_percent(part) if decode else part for part in parts if part))))
+        found = [
+            join_list((decoded[action.codes[row]], *(decode_percent(p) if decode else p for p in parts[row] if p)))
+            for row in first.tolist()
+        ]
         listed = ", ".join(shorten(names[i]) for i in roles.arguments)
         said = f"actions: column {column} with arguments in {listed}, {len(found):,} different"
     return found, codes, said
@@ -343,9 +358,7 @@ def boundaries(case: Int[np.ndarray, " rows"], cases: int) -> Int64[np.ndarray, 
     return np.append(0, np.cumsum(np.bincount(case, minlength=cases))).astype(np.int64)
 
 
-def refuse_long(
-    events: Events, case: Int[np.ndarray, " rows"], offsets: Int64[np.ndarray, " boundaries"], order: Any
-) -> None:
+def refuse_long(events: Events, case: Int[np.ndarray, " rows"], offsets: Int64[np.ndarray, " boundaries"]) -> None:
     longest = int(np.argmax(np.diff(offsets)))
     if (size := int(offsets[longest + 1] - offsets[longest])) > MAX_ACTIONS:
         message = f"{size} actions in one trace, at most {MAX_ACTIONS}"
@@ -355,7 +368,8 @@ def refuse_long(
 def log_line(events: Events, rows: int, cases: int, case_line: str, left_out: int) -> str:
     what = events.files[0] if len(events.files) == 1 else f"{len(events.files):,} files"
     without = f", {left_out:,} more left out that are not complete ({LIFECYCLE})" if left_out else ""
-    return f"log: {Path(what).name}, {' and '.join(events.kinds)}, {rows:,} attempts{without}; {cases:,} traces ({case_line})"
+    kinds = " and ".join(events.kinds)
+    return f"log: {Path(what).name}, {kinds}, {rows:,} attempts{without}; {cases:,} traces ({case_line})"
 
 
 def offers(table: Table, roles: Roles) -> str:

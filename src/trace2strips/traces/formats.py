@@ -49,7 +49,7 @@ ENDINGS = tuple(dict.fromkeys((DATASET_ENDING, *(e for form in FORMATS for e in 
 
 
 def find_files(path: Path) -> list[Path]:
-    """The file itself, the files of a folder that have a known ending, or those that a glob such as logs/*.csv names."""
+    """The file itself, the files of a folder with a known ending, or those that a glob such as logs/*.csv names."""
     if path.is_dir():
         found = sorted(file for file in path.iterdir() if file.is_file() and is_log_name(file))
         if not found:
@@ -102,8 +102,9 @@ def read_traces(
     if all(is_event_log(file) for file in files):
         found = read_event_files(files, told, progress)
         return found if vocabulary is None else in_words(found, vocabulary, any_state)
-    parts = [read_file(file, vocabulary, any_state, progress, told) for file in files]
-    return parts[0] if len(parts) == 1 else joined(parts)
+    if len(files) > 1:
+        return joined([read_traces(file, vocabulary, any_state, progress, columns=told) for file in files])
+    return read_file(files[0], vocabulary, any_state, progress, told)
 
 
 def read_event_files(files: Sequence[Path], told: Columns, progress: Progress) -> Dataset:

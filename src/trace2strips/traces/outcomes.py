@@ -15,22 +15,26 @@ from dataclasses import dataclass
 from trace2strips.errors import listing, shorten
 from trace2strips.traces.text_files import MalformedError
 
-WORKED = frozenset(
-    ["true", "1", "yes", "y", "t", "ok", "okay", "worked", "works", "work", "success", "successful", "successfully", "succeeded", "succeed", "passed", "pass", "done", "complete", "completed", "finished", "accepted", "accept", "allowed", "allow", "granted", "permitted", "valid", "applied", "executed", "fulfilled", "resolved", "positive"]
-)  # fmt: skip
-REFUSED = frozenset(
-    ["false", "0", "no", "n", "f", "refused", "refuse", "failed", "fail", "fails", "failure", "failing", "error", "errored", "err", "denied", "deny", "rejected", "reject", "forbidden", "unauthorized", "unauthorised", "invalid", "illegal", "exception", "impossible", "inapplicable", "aborted", "abort", "blocked", "declined", "decline", "unsuccessful", "ko", "nok", "disallowed", "prohibited", "timeout", "crashed", "negative", "unavailable", "conflict", "fault"]
+
+def several(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WORKED = several(
+    "true 1 yes y t ok okay worked works work success successful successfully succeeded succeed passed pass done "
+    "complete completed finished accepted accept allowed allow granted permitted valid applied executed positive"
+)
+REFUSED = several(
+    "false 0 no n f refused refuse failed fail fails failure failing error errored err denied deny rejected reject "
+    "forbidden unauthorized unauthorised invalid illegal exception impossible inapplicable aborted abort blocked "
+    "declined decline unsuccessful ko nok disallowed prohibited timeout crashed negative unavailable conflict fault"
 ) | {"not ok", "not allowed", "not found", "not permitted", "not possible", "bad request", "timed out", "access denied",
      "permission denied", "server error"}  # fmt: skip
-INVERTED = frozenset(
-    ["error", "errors", "is_error", "has_error", "failed", "failure", "refused", "denied", "rejected", "exception"]
-)
+INVERTED = several("error errors is_error has_error failed failure refused denied rejected exception")
 """Columns of which true means that it did not work."""
-MESSAGES = INVERTED | frozenset(
-    ["error_message", "error_code", "errormessage", "exception_message", "err", "error_type"]
-)
+MESSAGES = INVERTED | several("error_message error_code errormessage exception_message err error_type")
 """Columns that hold something only where it did not work."""
-EXIT = frozenset(["exit_code", "exitcode", "exit_status", "returncode", "return_code", "rc", "errno", "exit"])
+EXIT = several("exit_code exitcode exit_status returncode return_code rc errno exit")
 HTTP = re.compile(r"(?:http[ /]?(?:\d(?:\.\d)?)?\s*)?([1-5])(\d\d|xx)(?:\s.*)?\Z", re.IGNORECASE)
 NOTHING = frozenset(("", "null", "none", "nil", "nan", "na", "n/a", "-", "[]", "{}"))
 
@@ -58,7 +62,7 @@ def read_outcomes(column: str, words: Sequence[str], told: Words) -> dict[str, b
     found = guess(column, words)
     for word in words:
         if word not in found:
-            raise MalformedError(unknown(column, word), hint_for(column, words))
+            raise MalformedError(unknown(column, word), hint_for(words))
     return found
 
 
@@ -116,5 +120,5 @@ def unknown(column: str, word: str) -> str:
     return f"the word {shorten(word)!r} of the column {column!r} is not understood: did it work?"
 
 
-def hint_for(column: str, words: Sequence[str]) -> str:
+def hint_for(words: Sequence[str]) -> str:
     return f"--worked WORD, --refused WORD ({listing(list(words))}), another column by --ok, or --ok none: all worked"

@@ -34,8 +34,8 @@ HEADER = 2**20  # bytes among which the first rows of a text are
 
 @dataclass(frozen=True)
 class Table:
-    """`read` gives the columns with these numbers, called "0", "1" …, of which some are wanted as texts and not as a few
-    words that come again and again; `lines` tells where each of so many rows stands."""
+    """`read` gives the columns with these numbers, called "0", "1" …, of which some are wanted as texts and not as a
+    few words that come again and again; `lines` tells where each of so many rows stands."""
 
     file: str
     kind: str  # for people
@@ -226,21 +226,13 @@ def read_xes_table(path: Path) -> Table:
     try:
         with reading(path), path.open("rb") as file:
             packed = file.peek(2)[:2] == b"\x1f\x8b"
-            log.read(Steps(unpack(gzip.GzipFile(fileobj=file, mode="rb"), path)) if packed else file)  # type: ignore[arg-type]
+            log.read(
+                unpack(gzip.GzipFile(fileobj=file, mode="rb"), path) if packed else iter(lambda: file.read(STEP), b"")
+            )
     except MalformedError as error:
         raise TraceError(str(error), file=path, line=log.parser.CurrentLineNumber, hint=error.hint) from None
     frame = pl.DataFrame(log.table(), schema_overrides={})
     return whole(path, "XES", frame, np.array(log.lines, dtype=np.int64))
-
-
-class Steps:
-    """Parts as a stream, whatever number of bytes is asked for."""
-
-    def __init__(self, parts: Iterator[bytes]) -> None:
-        self.parts = parts
-
-    def read(self, _: int) -> bytes:
-        return next(self.parts, b"")
 
 
 def read_json_table(path: Path) -> Table:

@@ -1,7 +1,7 @@
 """The order of rows by their times.
 
-Times are texts of nearly any form, or numbers. Those in one ISO form sort as texts do, so a log that is in order already
-is known to be so without reading a single one of them.
+Times are texts of nearly any form, or numbers. Those in one ISO form sort as texts do, so a log that is in order
+already is known to be so without reading a single one of them.
 """
 
 from __future__ import annotations

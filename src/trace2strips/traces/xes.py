@@ -1,4 +1,4 @@
-"""XES, the event logs of process mining, as a table: one row an event, attributes of its trace with `case:` before them.
+"""XES, the event logs of process mining, as a table: a row an event, attributes of its trace with `case:` before them.
 
 The parser goes through the file once. It refuses declarations of entities and document types, so nothing outside the
 file is opened and nothing in it can grow.
@@ -6,13 +6,13 @@ file is opened and nothing in it can grow.
 
 from __future__ import annotations
 
-from typing import IO, Any
+from collections.abc import Iterable
+from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from trace2strips.traces.text_files import MalformedError
 
 VALUES = frozenset(("string", "date", "int", "float", "boolean", "id"))
-STEP = 2**20  # bytes that are parsed at a time
 
 
 class XesLog:
@@ -33,9 +33,9 @@ class XesLog:
         self.parser.ExternalEntityRefHandler = refuse
         self.parser.buffer_text = True
 
-    def read(self, stream: IO[bytes]) -> None:
+    def read(self, parts: Iterable[bytes]) -> None:
         try:
-            while part := stream.read(STEP):
+            for part in parts:
                 self.parser.Parse(part, False)
             self.parser.Parse(b"", True)
         except ExpatError as error:
@@ -84,5 +84,5 @@ class XesLog:
         return whole
 
 
-def refuse(*_: Any) -> None:
+def refuse(*_: Any) -> Any:
     raise MalformedError("it declares XML entities or a document type", "an XES log has none; export it again")

@@ -71,8 +71,9 @@ def read_log(
 
 
 def few_starts(dataset: Dataset, naming: Naming, summarise: Summarise, noise: float | int | None) -> Iterator[Reading]:
-    """A few starts that nobody named, each the start of some traces. That is a guess, so what is certain is what is so
-    whatever the start of each trace; like wrong labels it needs `EVIDENCE`."""
+    """A few starts that nobody named, each of at least two traces: one that starts in its own way is no start but an
+    excuse. It is a guess, so what is certain is what is so whatever the start of each trace. It needs `EVIDENCE` beyond
+    that of wrong labels: a few of these would pass for starts."""
     if noise or not can_be_grouped(dataset):
         return
     summary = summarise(naming, StartLevel.OWN)
@@ -80,12 +81,12 @@ def few_starts(dataset: Dataset, naming: Naming, summarise: Summarise, noise: fl
         return
     found = collect_windows(dataset, encode(dataset, naming, summary.projection.arity), StartLevel.OWN)
     groups = group_starts(found, dataset)
-    if groups is None or len(groups) < 2:
+    if groups is None or len(groups) < 2 or len(groups[-1]) < 2:
         return
     grouped = with_named_starts(dataset, groups)
     searched = summarise_log(grouped, naming, summary.projection.arity, StartLevel.SAME)
     small, _ = fit_clean(grouped, searched)
-    nats = small.model_nats + group_nats(groups, len(small.lifted.predicates)) + EVIDENCE
+    nats = small.model_nats + group_nats(groups, len(small.lifted.predicates)) + 2 * EVIDENCE
     left = len(searched.inexplicable)
     yield Reading(summary.without_own_starts(), small, nats, left, grouped)
 

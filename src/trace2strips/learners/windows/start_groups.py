@@ -2,8 +2,8 @@
 
 Collected at level `own`, a refusal that only its trace's own start can explain says: nothing that shares this start has
 a success with a smaller window since START. So some traces cannot start alike: they are the seeds of groups, and the
-others follow, those first that fit one group alone. In a group every such refusal keeps a live reason. What follows from anything but starts is
-the same whatever the groups are (theorem 1), so with its groups named the log is explainable.
+others follow, those first that fit one group alone. In a group every such refusal keeps a live reason. What follows
+from anything but starts is the same whatever the groups are (theorem 1): with its groups named the log is explainable.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def propagate(singles: list[Group], waiting: list[int], groups: list[Group]) -> 
 
 
 def with_named_starts(dataset: Dataset, groups: list[list[int]]) -> Dataset:
-    """The traces of the first group begin in `start`, as those do of which nothing is known; the others in `start-2` …"""
+    """The traces of the first group begin in `start`, as those do of which nothing is known, others in `start-2` …"""
     names = [START, *(f"{START}-{number}" for number in range(2, len(groups) + 1))]
     vocabulary = dataset.vocabulary
     wider = replace(vocabulary, init_states=tuple(names))
@@ -161,7 +161,7 @@ def describe_starts(dataset: Dataset) -> tuple[str, ...]:
 
 
 def group_nats(groups: list[list[int]], predicates: int) -> float:
-    """What it takes to say which trace starts how, N times the entropy of that, and how each predicate starts in each."""
+    """What it takes to say which trace starts how, N times the entropy of that, and how predicates start in each."""
     total = sum(map(len, groups))
     which = -sum(len(traces) * log(len(traces) / total) for traces in groups)
     return which + log(2) * (len(groups) - 1) * predicates
