@@ -21,7 +21,7 @@ from trace2strips.learners.windows.learner import Windows
 from trace2strips.traces import Dataset, read_traces, tables
 from trace2strips.traces.columns import Columns
 from trace2strips.traces.outcomes import Words
-from trace2strips.traces.splitting import held_back
+from trace2strips.traces.splitting import hash_trace_slowly, hash_traces, held_back
 from trace2strips.traces.times import TimeError, as_numbers
 from trace2strips.traces.trace import Trace
 from trace2strips.worlds.everyday import WORLDS, everyday_log
@@ -264,6 +264,11 @@ def test_the_test_part_is_always_the_same_and_never_learned_from() -> None:
     assert np.array_equal(test, again[1])
     assert test.sum() == 10
     assert not {trace.actions for trace in log.chosen(rest)} & {trace.actions for trace in log.chosen(test)}
+
+
+def test_hashes_are_what_plain_integers_give() -> None:
+    log = Dataset.of([*everyday_log("door", 5), Trace((), (), frozenset({"p"}), final={"q": False})])
+    assert hash_traces(log).tolist() == [hash_trace_slowly(log, trace) for trace in range(len(log))]
 
 
 def test_hold_out_and_require(tmp_path: Path, run: Run) -> None:

@@ -78,5 +78,5 @@ def with_held_out(learned: Learned, dataset: Dataset, share: float | None) -> Le
     """With figures of traces held back; without a share, if there are enough and the learner is quick."""
     if share is None and (not learned.learner.is_quick or len(dataset) < FEWEST):
         return learned
-    found = measure(dataset, learned.learner, SHARE if share is None else share, learned.seed)
+    found = measure(dataset, learned.learner.for_part(learned), SHARE if share is None else share, learned.seed)
     return replace(learned, figures=replace(learned.figures, **found)) if found else learned

@@ -158,6 +158,10 @@ class Learner(ABC):
 
     is_quick: ClassVar[bool] = False  # so that a second model may be learned to test with
 
+    def for_part(self, learned: Learned) -> Learner:
+        """Who learns from a part of the same traces, without finding out again what is known of all of them."""
+        return self
+
     def wrong_positions(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " positions"] | None:
         """Which attempts are predicted wrongly after what really happened, for learners that know."""
         return None

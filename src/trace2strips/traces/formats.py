@@ -50,19 +50,19 @@ ENDINGS = tuple(dict.fromkeys((DATASET_ENDING, *(e for form in FORMATS for e in 
 
 def find_files(path: Path) -> list[Path]:
     """The file itself, the files of a folder with a known ending, or those that a glob such as logs/*.csv names."""
-    if path.is_dir():
-        found = sorted(file for file in path.iterdir() if file.is_file() and is_log_name(file))
-        if not found:
-            hint = f"files with the endings {', '.join(ENDINGS)}"
-            raise FileError("no log in the folder", file=path, hint=hint)
-        return found
-    if not path.exists() and set(str(path)) & set("*?["):
-        root, pattern = (Path(path.anchor), str(path.relative_to(path.anchor))) if path.anchor else (Path(), str(path))
-        found = sorted(file for file in root.glob(pattern) if file.is_file() and is_log_name(file))
-        if not found:
-            raise FileError("no file has such a name", file=path, hint="check the folder and the ending")
-        return found
-    return [path]
+    with reading(path):
+        if path.is_dir():
+            among, missing = path.iterdir(), "no log in the folder"
+        elif set(str(path)) & set("*?[") and not path.exists():
+            root = Path(path.anchor)
+            among, missing = root.glob(str(path.relative_to(root))), "no file has such a name"
+        else:
+            path.exists()  # says what is wrong with a name that no file can have
+            return [path]
+        found = sorted(file for file in among if file.is_file() and is_log_name(file))
+    if not found:
+        raise FileError(missing, file=path, hint=f"files with the endings {', '.join(ENDINGS)}")
+    return found
 
 
 def is_log_name(path: Path) -> bool:

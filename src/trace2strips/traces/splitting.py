@@ -10,9 +10,10 @@ from hashlib import blake2b
 import numpy as np
 from jaxtyping import Bool, UInt64
 
-from trace2strips.bits import scramble
+from trace2strips.bits import scramble, scramble_slowly
+from trace2strips.compilation import compiled
 from trace2strips.errors import UserError
-from trace2strips.model.vocabulary import ACTION
+from trace2strips.model.vocabulary import ACTION, Vocabulary
 from trace2strips.traces.dataset import Dataset
 
 MOST_TESTED = 100_000  # attempts: more say nothing new
@@ -22,17 +23,42 @@ def hash_traces(dataset: Dataset) -> UInt64[np.ndarray, " traces"]:
     """By what the traces say, whatever the numbers of their tokens: the sum over all positions of a hash of the token,
     its label and its place among the actions."""
     vocabulary = dataset.vocabulary
+    found = np.zeros(len(dataset), dtype=np.uint64)
+    is_action = vocabulary.kinds == ACTION
+    add_hashes(hash_names(vocabulary), is_action, dataset.tokens, dataset.inapplicable, dataset.offsets, found)
+    return found
+
+
+def hash_names(vocabulary: Vocabulary) -> UInt64[np.ndarray, " tokens"]:
     names = [f"{kind} {subject}".encode() for kind, subject in zip(vocabulary.kinds, vocabulary.subjects, strict=True)]
-    of_token = np.array([int.from_bytes(blake2b(n, digest_size=8).digest(), "little") for n in names], dtype=np.uint64)
-    is_action = vocabulary.kinds[dataset.tokens] == ACTION
-    place = np.append(0, np.cumsum(is_action))
-    place = (place[:-1] - np.repeat(place[dataset.offsets[:-1]], np.diff(dataset.offsets))) * is_action
-    with np.errstate(over="ignore"):
-        each = scramble(
-            of_token[dataset.tokens] + scramble(place.astype(np.uint64) * np.uint64(2) + dataset.inapplicable)
-        )
-    total = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
-    return total[dataset.offsets[1:]] - total[dataset.offsets[:-1]]
+    return np.array([int.from_bytes(blake2b(n, digest_size=8).digest(), "little") for n in names], dtype=np.uint64)
+
+
+@compiled()
+def add_hashes(of_token, is_action, tokens, refused, offsets, found):  # type: ignore[no-untyped-def]
+    for trace in range(len(found)):
+        place = np.uint64(0)
+        total = np.uint64(0)
+        for i in range(offsets[trace], offsets[trace + 1]):
+            token = tokens[i]
+            where = place * np.uint64(2) if is_action[token] else np.uint64(0)
+            label = np.uint64(1) if refused[i] else np.uint64(0)
+            total += scramble(of_token[token] + scramble(where + label))
+            if is_action[token]:
+                place += np.uint64(1)
+        found[trace] = total
+
+
+def hash_trace_slowly(dataset: Dataset, trace: int) -> int:
+    """`hash_traces` in plain integers."""
+    of_token, total, place = hash_names(dataset.vocabulary), 0, 0
+    for i in range(int(dataset.offsets[trace]), int(dataset.offsets[trace + 1])):
+        token = int(dataset.tokens[i])
+        is_action = int(dataset.vocabulary.kinds[token] == ACTION)
+        inner = scramble_slowly(2 * place * is_action + int(dataset.inapplicable[i]))
+        total += scramble_slowly((int(of_token[token]) + inner) % 2**64)
+        place += is_action
+    return total % 2**64
 
 
 def check_share(share: float) -> None:

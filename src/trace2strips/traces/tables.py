@@ -129,7 +129,7 @@ def read_csv_table(path: Path) -> Table:
             raise TraceError(f"not CSV: {error}", file=path, line=rows.line_num) from None
 
     def lines(count: int) -> Int64[np.ndarray, " rows"]:
-        if count_newlines(source) - skipped in (count, count - 1):
+        if not has_quotes(source) or count_newlines(source) - skipped in (count, count - 1):
             return np.arange(skipped + 1, skipped + 1 + count, dtype=np.int64)
         rows = csv.reader(text_lines(source, path), delimiter=separator)
         starts, before = [], 0
@@ -178,6 +178,14 @@ def find_separator(text: str, path: Path) -> str:
     if not best:
         return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     return next(mark for mark, count in counts.items() if count == best)
+
+
+def has_quotes(source: Path | bytes) -> bool:
+    """Only what is quoted can go over several lines."""
+    if isinstance(source, bytes):
+        return b'"' in source
+    with source.open("rb") as stream:
+        return any(b'"' in part for part in iter(lambda: stream.read(STEP), b""))
 
 
 def count_newlines(source: Path | bytes) -> int:

@@ -314,6 +314,11 @@ class Windows(Learner):
     def support(self, learned: Learned) -> tuple[Support, ...]:
         return () if learned.summary is None else support_of(lifted_of(learned), learned.summary)
 
+    def for_part(self, learned: Learned) -> Learner:
+        f = learned.figures
+        is_clean = self.noise is None and f.start == StartLevel.SAME and not f.wrong_labels and not f.inexplicable
+        return replace(self, noise=0) if is_clean else self
+
     def wrong_positions(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
         _, refused = simulate(lifted_of(learned), dataset)
         return (refused != dataset.inapplicable) & (dataset.vocabulary.kinds[dataset.tokens] >= Kind.ACTION)
