@@ -327,7 +327,15 @@ def any_log_starts(record: Record) -> Table:
          f"{row['accuracy_untold']:.3f}", f"{row['accuracy_told']:.3f}"]
         for row in record["rows"] if row["what"] == "starts"
     ]  # fmt: skip
-    columns: Columns = [words("world"), "traces", "starts", "found", "labels called wrong", "start untold", "start told"]
+    columns: Columns = [
+        words("world"),
+        "traces",
+        "starts",
+        "found",
+        "labels called wrong",
+        "start untold",
+        "start told",
+    ]
     return table("any-log-starts", origin(record), columns, rows)
 
 
@@ -338,7 +346,15 @@ def any_log_large(record: Record) -> Table:
          f"{row['learn_command']:.1f} s", times(row["times_polars"]), str(row["train_errors"])]
         for row in record["rows"] if row["what"] == "large"
     ]  # fmt: skip
-    columns: Columns = ["rows", "file", "polars reads it", "understood", "whole command", "against polars", "traces wrong"]
+    columns: Columns = [
+        "rows",
+        "file",
+        "polars reads it",
+        "understood",
+        "whole command",
+        "against polars",
+        "traces wrong",
+    ]
     return table("any-log-large", origin(record), columns, rows)
 
 
