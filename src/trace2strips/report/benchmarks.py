@@ -343,7 +343,8 @@ def any_log_large(record: Record) -> Table:
     """From a large CSV to the run folder."""
     rows = [
         [number(row["rows"]), f"{row['megabytes']:.0f} MB",
-         *(f"{row[part]:.1f} s" for part in ("polars_reads", "understand", "learn_command")), times(row["times_polars"]), str(row["train_errors"])]
+         *(f"{row[part]:.1f} s" for part in ("polars_reads", "understand", "learn_command")),
+         times(row["times_polars"]), str(row["train_errors"])]
         for row in record["rows"] if row["what"] == "large"
     ]  # fmt: skip
     columns: Columns = [
