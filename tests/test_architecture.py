@@ -17,7 +17,8 @@ errors files compilation bits processes
 pages: . tables markdown html graph
 
 model: . strips vocabulary world goals lifted state_graph
-traces: trace dataset_file dataset places states checking accuracy names text_files csv_log jsonl plain_text formats . one_trace examples reading
+traces: trace dataset_file dataset places states checking accuracy names text_files csv_log jsonl plain_text
+traces: outcomes columns times xes tables events joining formats . splitting one_trace examples reading
 pddl: names grounding parsing writing . unified
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
 worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday
@@ -26,19 +27,19 @@ brasp: language evaluation examples strips_program text . hard_attention
 learners: . layout training radam runs suspects verdicts rules card learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
 learners.windows: saving answers proofs lifted simulation support evidence wording relations instances cautious questions rows
-learners.windows: tolerant repair fitting statics constants reading learner
+learners.windows: tolerant repair fitting statics constants start_groups reading learner
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
 learners.decoder: learner
-learners: registry learning
+learners: registry learning holding_out telling
 
 judging: . predictors history_pool boundaries world_metrics joint product_search invariants equivalence
 judging: plan_outcomes hidden sources problems starts
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
 report: rows tables sections markdown plots page . illustration benchmarks doc_tables
-commands: . terminal sources domains sample check ground learn evaluate next why suggest judge explain export plan compare brasp
+commands: . terminal log_options sources domains sample check ground learn evaluate next why suggest judge explain export plan compare brasp
 commands: run_display reproduce report demonstration demo
 api cli __main__
 """

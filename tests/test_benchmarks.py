@@ -39,6 +39,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        "any_log",
         "attention",
         "completion",
         "decoder_trials",

@@ -278,7 +278,7 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     assert "typer" in loaded
     assert HEAVY & set(loaded) == set()
     commands = {name.removeprefix("trace2strips.commands.") for name in loaded if "2strips.commands." in name}
-    assert commands <= {words[0], "terminal"}
+    assert commands <= {words[0], "terminal", "log_options"}
 
 
 def test_demo(run: Run) -> None:
@@ -396,7 +396,7 @@ def test_bad_traces(run: Run, tmp_path: Path, case: str) -> None:
 
 def test_directories_and_permissions(run: Run, tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").mkdir()
-    refused(run, tmp_path, "check", "d.jsonl", message="d.jsonl: is a directory, not a file")
+    refused(run, tmp_path, "check", "d.jsonl", message="d.jsonl: no log in the folder")
     unreadable(tmp_path / "u.jsonl") if (tmp_path / "u.jsonl").write_text("{}") else None
     refused(run, tmp_path, "check", "u.jsonl", message="u.jsonl: no permission to read it")
 

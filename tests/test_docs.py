@@ -20,7 +20,7 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/planning.md", "docs/windows.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/logs.md", "docs/planning.md", "docs/windows.md"])
 def test_python_examples_print_what_the_page_shows(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The block of text after an example is its output, letter by letter."""
     text = (ROOT / page).read_text()

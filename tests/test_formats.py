@@ -157,7 +157,7 @@ BROKEN = {
     ".csv": {
         "": "the file is empty",
         "case,action,ok\n": "no trace in the file",
-        "case,action\n1,a\n": ":1: the column 'ok' is missing",
+        "case,ok\n1,true\n": ":1: no column is known to be the action",
         "case,action,ok\n1,a\n": ":2: 2 columns where the header has 3",
         "case,action,ok\n1,a,maybe\n": ":2: 'maybe' is no mark",
         "case,action,ok\n,a,true\n": ":2: the case is empty",

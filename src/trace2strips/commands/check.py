@@ -10,6 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trace2strips.commands.log_options import (
+    ActionOption,
+    CaseOption,
+    OkOption,
+    RefusedOption,
+    TimeOption,
+    WorkedOption,
+    show_understood,
+    start_level,
+    told_columns,
+)
 from trace2strips.commands.terminal import (
     ArgOption,
     JsonOption,
@@ -37,8 +48,16 @@ def check(
     separator: Annotated[
         str | None, typer.Option(help="What stands between a name and its arguments; '': nothing does.")
     ] = None,
-    start: Annotated[str | None, typer.Option(help="With --strips: who starts alike: same, objects or own.")] = None,
+    start: Annotated[
+        str | None, typer.Option(help="With --strips: who starts alike: same, objects or own. Or a column.")
+    ] = None,
+    case: CaseOption = None,
+    action: ActionOption = None,
     arg: ArgOption = None,
+    ok: OkOption = None,
+    time: TimeOption = None,
+    worked: WorkedOption = None,
+    refused: RefusedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -54,12 +73,15 @@ def check(
     if problem and domain is None:
         raise PddlError("--problem needs --domain", hint="--domain DOMAIN.pddl --problem PROBLEM.pddl")
     model = None if domain is None else find_domain(domain, problem).model
+    level = start_level(start, file)
+    columns = told_columns(case, action, ok, time, arg, worked, refused, start)
     with progress_bar("reading", size_of(file), quiet) as advance:
         vocabulary = None if model is None else model_vocabulary(model)
-        dataset = read_traces(file, vocabulary, any_state=True, progress=advance, arguments=arg or ())
+        dataset = read_traces(file, vocabulary, any_state=True, progress=advance, columns=columns)
     separator = dataset.separator if separator is None else separator
+    show_understood(dataset, as_json)
     if strips:
-        raise typer.Exit(tell_whether_strips(dataset, file, separator, start, as_json))
+        raise typer.Exit(tell_whether_strips(dataset, file, separator, level, as_json))
     statistics = describe(dataset)
     contradictions = find_contradictions(dataset)
     if model is not None:
@@ -67,7 +89,12 @@ def check(
     if as_json:
         found = [asdict(c) | lines_of(dataset, c) for c in contradictions]
         names = names_line(dataset, separator)
-        print(json.dumps(asdict(statistics) | {"names": names, "contradictions": found}, indent=1))
+        understood = [] if dataset.origin is None else dataset.origin.understood
+        print(
+            json.dumps(
+                asdict(statistics) | {"names": names, "contradictions": found, "understood": understood}, indent=1
+            )
+        )
         return
     share = statistics.refused / statistics.positions if statistics.positions else 0.0
     rows = (
@@ -87,11 +114,9 @@ def check(
     console = plain_console()
     console.print(table_of_pairs(printable(str(file)), rows))
     for item in contradictions[:3]:
-        worked, refused = (place_of(dataset, file, trace) for trace, _ in (item.worked, item.refused))
+        good, bad = (place_of(dataset, file, *which) for which in (item.worked, item.refused))
         name = printable(item.action)
-        console.print(
-            f"contradiction: {name} worked {worked}, refused {refused}, after the same history", soft_wrap=True
-        )
+        console.print(f"contradiction: {name} worked {good}, refused {bad}, after the same history", soft_wrap=True)
     if model is not None:
         skipped = int(unknown_starts(dataset).sum())
         if skipped and not quiet:
@@ -127,7 +152,7 @@ def tell_whether_strips(dataset: Dataset, file: Path, separator: str | None, sta
 
     def at(place: int) -> str:
         trace, position = split(place)
-        return f"{place_of(dataset, file, trace)}, attempt {position + 1}"
+        return f"{place_of(dataset, file, trace, position)}, attempt {position + 1}"
 
     if as_json:
         found: dict[str, Any] = {"explainable": proof is None, "arity": summary.projection.arity,
@@ -171,6 +196,9 @@ def names_line(dataset: Dataset, separator: str | None) -> str:
 
 
 def lines_of(dataset: Dataset, item: Contradiction) -> dict[str, int]:
+    if dataset.origin is not None:
+        lines = [dataset.place(*which)[1] for which in (item.worked, item.refused)]
+        return {"worked_line": lines[0] or 0, "refused_line": lines[1] or 0}
     if not dataset.lines:
         return {}
     return {"worked_line": dataset.lines[item.worked[0]], "refused_line": dataset.lines[item.refused[0]]}
@@ -198,6 +226,7 @@ def check_against(dataset: Dataset, model: StripsModel, file: Path, domain: str)
         raise TraceError(
             f"{found.count:,} labels disagree with {domain}: in trace {found.trace + 1}, {found.action!r} {said} "
             f"where the domain {right} it",
-            file=file, line=dataset.lines[found.trace] if dataset.lines else None,
+            file=dataset.place(found.trace, found.position)[0] or file,
+            line=dataset.place(found.trace, found.position)[1],
             hint="is it the right domain, and are the initial states complete?",
         )  # fmt: skip

@@ -9,6 +9,15 @@ from typing import Annotated
 
 import typer
 
+from trace2strips.commands.log_options import (
+    ActionOption,
+    CaseOption,
+    OkOption,
+    RefusedOption,
+    TimeOption,
+    WorkedOption,
+    told_columns,
+)
 from trace2strips.commands.terminal import (
     ArgOption,
     JsonOption,
@@ -29,7 +38,13 @@ from trace2strips.errors import DomainError, PddlError, UserError, with_file
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     test: Annotated[Path | None, typer.Option(help="Trace file or dataset; default: what was measured.")] = None,
+    case: CaseOption = None,
+    action: ActionOption = None,
     arg: ArgOption = None,
+    ok: OkOption = None,
+    time: TimeOption = None,
+    worked: WorkedOption = None,
+    refused: RefusedOption = None,
     domain: Annotated[str | None, typer.Option(help="The hidden domain; default: the one of the traces.")] = None,
     problem: ProblemsOption = None,
     problems: Annotated[int, typer.Option(help="How many of its planning problems to solve; 0: none.")] = 100,
@@ -71,7 +86,8 @@ def evaluate(
             raise
         unknown = error
     if test is not None:
-        dataset = read_traces(test, arguments=arg or ())
+        columns = told_columns(case, action, ok, time, arg, worked, refused)
+        dataset = read_traces(test, columns=columns)
         learned = with_file(test, lambda: learned.tested_on(dataset))
     metrics = learned.figures.record()
     report = None

@@ -8,6 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trace2strips.commands.log_options import (
+    ActionOption,
+    CaseOption,
+    OkOption,
+    RefusedOption,
+    TimeOption,
+    WorkedOption,
+    show_understood,
+    start_level,
+    told_columns,
+)
 from trace2strips.commands.terminal import ArgOption, ForceOption, QuietOption, place_of, show_figures, training_bar
 from trace2strips.errors import UserError, printable, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
@@ -19,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def learn(
-    traces: Annotated[Path, typer.Argument(metavar="TRACES", help="Trace file or dataset to learn from.")],
+    traces: Annotated[
+        Path, typer.Argument(metavar="TRACES", help="Log, trace file or dataset to learn from; a folder or 'glob*'.")
+    ],
     out: Annotated[Path | None, typer.Option(help="Folder for the run; an unfinished one there goes on.")] = None,
     update: Annotated[
         Path | None, typer.Option(metavar="RUN", help="A finished run of windows: learn from its log and this one.")
@@ -46,9 +59,21 @@ def learn(
     arity: Annotated[int | None, typer.Option(help="Of windows: atoms are about at most so many objects.")] = None,
     start: Annotated[
         str | None,
-        typer.Option(help="Of windows: who starts alike: same, objects or own; default: all tried."),
+        typer.Option(help="Of windows: who starts alike: same, objects or own; default: all tried. Or a column."),
     ] = None,
+    case: CaseOption = None,
+    action: ActionOption = None,
     arg: ArgOption = None,
+    ok: OkOption = None,
+    time: TimeOption = None,
+    worked: WorkedOption = None,
+    refused: RefusedOption = None,
+    hold_out: Annotated[
+        float | None, typer.Option(help="Share of traces held back to test a second model on; 0: none. Windows: 0.2.")
+    ] = None,
+    require: Annotated[
+        float | None, typer.Option(help="Exit code 3 if fewer traces are predicted rightly: 0.99.")
+    ] = None,
     noise: Annotated[
         float | None, typer.Option(help="Of windows: the share of labels that are wrong, 0: none; default: found out.")
     ] = None,
@@ -61,7 +86,11 @@ def learn(
     Writes the model card (card.md, card.html), model.pddl, model.json, metrics.json and weights; windows also
     the lifted domain.pddl, problems and summary.json.gz, all it keeps of the log. With --update RUN that is
     enough to go on: the result is that of learning from both logs at once. It is written to RUN, or to --out.
+
+    Columns of a log of events (CSV, JSON Lines, XES, Parquet) are known by their usual names; what was understood is
+    printed first. Without --test a part of the traces is held back to measure how well others are predicted.
     """
+    from trace2strips.learners.holding_out import with_held_out
     from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import learn as learn_model
     from trace2strips.learners.learning import load
@@ -70,26 +99,32 @@ def learn(
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate, "separator": separator,
-            "network_only": network_only or None, "arity": arity, "start": start, "noise": noise}  # fmt: skip
+            "network_only": network_only or None, "arity": arity, "start": start_level(start, traces),
+            "noise": noise}  # fmt: skip
+    columns = told_columns(case, action, ok, time, arg, worked, refused, start)
+    check_shares(hold_out, require, test)
     given = {name: value for name, value in told.items() if value is not None}
     if update is not None:
         if given or learner not in (DEFAULT, "windows"):
             raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
         before = load(update)
-        dataset = read_traces(traces, arguments=arg or ())
+        dataset = read_traces(traces, columns=columns)
+        show_understood(dataset, quiet)
         learned = with_file(traces, lambda: before.update(dataset))
         if test is not None:
-            tests = read_traces(test, arguments=arg or ())
+            tests = read_traces(test, columns=columns)
             learned = with_file(test, lambda: learned.tested_on(tests))
         open_run(out or update, learned.settings, force or out is None)
         finish(learned, dataset, traces, out or update, quiet)
+        check_required(learned.figures, require)
         return
     if out is None:
         raise UserError("where shall the run go?", hint="--out FOLDER")
     chosen = make_learner(learner, given)
     Job(seed)  # a seed out of range is refused before anything is written
-    dataset = read_traces(traces, arguments=arg or ())
-    testing = None if test is None else read_traces(test, arguments=arg or ())
+    dataset = read_traces(traces, columns=columns)
+    show_understood(dataset, quiet)
+    testing = None if test is None else read_traces(test, columns=columns)
     chosen = chosen.told_by(dataset)
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
@@ -106,13 +141,41 @@ def learn(
             learned = with_file(
                 traces, lambda: learn_model(dataset, chosen, seed=seed, test=testing, folder=out, watch=watch)
             )
+            if testing is None and hold_out != 0:
+                learned = with_held_out(learned, dataset, hold_out)
     finally:
         log.close()
     finish(learned, dataset, traces, out, quiet)
+    check_required(learned.figures, require)
+
+
+def check_shares(hold_out: float | None, require: float | None, test: Path | None) -> None:
+    from trace2strips.traces.splitting import check_share
+
+    if hold_out is not None:
+        check_share(hold_out)
+        if test is not None:
+            raise UserError("--test and --hold-out are two ways to test", hint="give one of them")
+    if require is not None and not 0 < require <= 1:
+        raise UserError(f"an accuracy of {require} is required", hint="--require 0.99 is 99 of 100 traces")
+
+
+def check_required(figures: Figures, require: float | None) -> None:
+    """Exit code 3 where fewer traces are predicted rightly than is required."""
+    if require is None:
+        return
+    found = figures.held_out_accuracy if figures.test_accuracy is None else figures.test_accuracy
+    if found is None:
+        raise UserError("nothing was tested, so --require cannot be answered", hint="--test FILE or --hold-out 0.2")
+    if found < require:
+        print(f"trace2strips: accuracy {found:.5f}, required {require}", file=sys.stderr)
+        raise typer.Exit(3)
 
 
 def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: bool) -> None:
     """Write what was learned and tell of it."""
+    from trace2strips.learners.telling import tell
+
     learned.write(out)
     warn(learned.figures, dataset, traces)
     if not quiet:
@@ -120,6 +183,8 @@ def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: b
             print(f"names: {printable(learned.lifted.understood())}; lifted: {out / 'domain.pddl'}")
         if learned.figures.earlier_traces is not None:
             print(f"{learned.figures.earlier_traces:,} traces were known before; accuracy is that on the new ones")
+        for line in tell(learned):
+            print(line)
         show_figures(out, learned.figures)
         if learned.support:
             levels = [one.level for one in learned.support]
@@ -132,7 +197,7 @@ def warn(figures: Figures, dataset: Dataset, file: Path) -> None:
     for warning in figures.warnings:
         print(f"trace2strips: {warning}", file=sys.stderr)
     if (first := figures.first_contradiction) is not None:
-        worked, refused = (place_of(dataset, file, which[0]) for which in (first.worked, first.refused))
+        worked, refused = (place_of(dataset, file, *which) for which in (first.worked, first.refused))
         example = f"{printable(first.action)} worked {worked} and was refused {refused} after the same history"
         print(
             f"trace2strips: {figures.contradictions} contradictions in the labels, for example {example}",

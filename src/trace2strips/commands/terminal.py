@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trace2strips.traces import Dataset
 
 ArgOption = Annotated[
-    list[str] | None, typer.Option("--arg", help="Column of a CSV log that holds an argument; repeat it, in order.")
+    list[str] | None, typer.Option("--arg", help="Column of a log that holds an argument; repeat it, in order.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no remarks.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
@@ -109,8 +109,11 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
         yield show
 
 
-def place_of(dataset: Dataset, file: Path, trace: int) -> str:
-    """Where a trace stands, for a message."""
+def place_of(dataset: Dataset, file: Path, trace: int, attempt: int = 0) -> str:
+    """Where a trace stands, for a message, or the attempt itself where each has a line of its own."""
+    if dataset.origin is not None:
+        there, line = dataset.place(trace, attempt)
+        return f"at {printable(str(there))}:{line}"
     return f"at {printable(str(file))}:{dataset.lines[trace]}" if dataset.lines else f"in trace {trace + 1}"
 
 

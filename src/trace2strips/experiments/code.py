@@ -32,6 +32,7 @@ NEUTRAL = {  # what writes figures down does not make them, nor does a list of l
     f"{PACKAGE}.pddl.unified",
     *(f"{PACKAGE}.learners.{name}" for name in ("card", "rules", "suspects", "verdicts")),
     *(f"{PACKAGE}.traces.{name}" for name in ("examples", "one_trace", "places", "states")),
+    *(f"{PACKAGE}.traces.{name}" for name in ("columns", "outcomes", "times", "tables", "xes", "events", "joining")),
 }
 
 

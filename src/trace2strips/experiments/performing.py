@@ -46,6 +46,9 @@ NOT_IN_ROWS = (  # of a learner's figures
     "domain", "encoding", "hidden_files", "hidden_model", "traces", "heads", "test_traces", "first_contradiction",
     "start", "arity", "assumptions", "earlier_traces", "certain_share", "open_share", "inexplicable",
     "noise", "wrong_labels", "file", "tried", "refused",
+    "held_out_traces", "held_out_accuracy", "held_out_errors", "held_out_learned_from",
+    "worst_action", "worst_errors", "worst_attempts", "worst_worked", "worst_refused", "understood",
+    "starts_found", "held_out_told_accuracy",
 )  # fmt: skip
 
 Sampler = Callable[[Domain, SampleSettings, Dataset | None], Dataset]  # as `sample`; the last one gives the vocabulary

@@ -216,6 +216,24 @@ class Learner(ABC):
         """What a run folder has beside model.pddl, for planners and people."""
         return {}
 
+    is_quick: ClassVar[bool] = False  # so that a second model may be learned to test with
+
+    def for_part(self, learned: Learned) -> Learner:
+        """Who learns from a part of the same traces, without finding out again what is known of all of them."""
+        return self
+
+    def wrong_positions(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " positions"] | None:
+        """Which attempts are predicted wrongly after what really happened, for learners that know."""
+        return None
+
+    def wrong_by_start(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, "starts traces"]:
+        """Which traces are predicted wrongly if they begin in each of the starts that were found."""
+        raise NotImplementedError
+
+    def kind_of(self, learned: Learned, action: str) -> str:
+        """The name of an action without its arguments, for learners that read them."""
+        return action
+
     @abstractmethod
     def predictor(self, learned: Learned) -> Predictor:
         """What predicts: the model, or a network."""
@@ -325,14 +343,27 @@ class Figures:
     test_errors: int | None = None
     model_test_accuracy: float | None = None
     model_test_errors: int | None = None
+    held_out_traces: int | None = None  # without test traces: a part of the traces is held back, and predicted by
+    held_out_accuracy: float | None = None  # a second model that is learned from others
+    held_out_errors: int | None = None
+    held_out_learned_from: int | None = None
+    worst_action: str | None = None  # with most wrong predictions there, as a share; and of the others, how often it
+    worst_errors: int | None = None  # worked and was refused
+    worst_attempts: int | None = None
+    worst_worked: int | None = None
+    worst_refused: int | None = None
+    held_out_told_accuracy: float | None = None  # … if each of these traces told which of `starts_found` is its start
+    starts_found: tuple[str, ...] = ()  # of windows: starts that nobody named, a line each; the most common one first
+    understood: tuple[str, ...] = ()  # of a log of events: what was understood, a line each
 
     def record(self) -> dict[str, Any]:
         """For metrics.json: all that there is."""
         found = {item.name: getattr(self, item.name) for item in fields(self)}
         if self.first_contradiction is not None:
             found["first_contradiction"] = vars(self.first_contradiction)
-        if not self.assumptions:
-            del found["assumptions"]
+        for name in ("assumptions", "starts_found", "understood"):
+            if not found[name]:
+                del found[name]
         return {name: value for name, value in found.items() if value is not None}
 
     def with_model(self, world: WorldModel) -> Figures:
@@ -354,7 +385,7 @@ class Figures:
         for name in ("train_accuracy", "train_errors", "train_seconds", "traces"):
             if isinstance(found[name], bool) or not isinstance(found[name], int | float):
                 raise ValueError(f"{name} is no number")
-        for name in ("warnings", "assumptions"):
+        for name in ("warnings", "assumptions", "starts_found", "understood"):
             found[name] = tuple(found.get(name, ()))
         if (files := found.get("hidden_files")) is not None:
             found["hidden_files"] = tuple(files)
@@ -364,9 +395,9 @@ class Figures:
         return Figures(**found)
 
 
-def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
-    """What is measured of every learner."""
-    contradictions = find_contradictions(dataset)
+def basic_figures(dataset: Dataset, errors: int, seconds: float, consistent: bool = False) -> Figures:
+    """What is measured of every learner. `consistent`: there are no contradictions, it is known already."""
+    contradictions = [] if consistent else find_contradictions(dataset)
     attempted = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
     return Figures(
         traces=len(dataset),
@@ -382,6 +413,7 @@ def basic_figures(dataset: Dataset, errors: int, seconds: float) -> Figures:
         encoding=dataset.settings.get("init"),
         hidden_model=dataset.settings.get("model"),
         hidden_files=tuple(files) if (files := dataset.settings.get("files")) else None,
+        understood=() if dataset.origin is None else dataset.origin.understood,
     )
 
 

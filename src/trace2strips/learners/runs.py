@@ -19,6 +19,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -227,13 +228,13 @@ class RunLog:
     """log.jsonl for plain tools and events for TensorBoard, both in the run folder."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder, self.path = folder, folder / "log.jsonl"
+
+    @cached_property
+    def events(self) -> Any:
         from tensorboardX import SummaryWriter  # loads PyTorch where that is installed: only training shall wait for it
 
-        self.path = folder / "log.jsonl"
-        try:
-            self.events = SummaryWriter(str(folder))
-        except OSError as error:
-            raise FileError(error.strerror or str(error), file=folder) from None
+        return SummaryWriter(str(self.folder))
 
     def write(self, stage: str, report: Report) -> None:
         """Add a row. A run that was cut off and goes on may come by the same step again: the newer row stays."""
@@ -253,7 +254,8 @@ class RunLog:
             raise FileError(error.strerror or str(error), file=self.path, hint="is the disk full?") from None
 
     def close(self) -> None:
-        self.events.close()
+        if "events" in vars(self):
+            self.events.close()
 
 
 def place_in_log(row: dict[str, Any]) -> tuple[int, int, bool]:

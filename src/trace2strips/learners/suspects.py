@@ -27,7 +27,7 @@ class Suspect:
     trace: int
     attempt: int
     file: str | None = None
-    line: int | None = None  # of the trace in its file
+    line: int | None = None  # of the attempt in its file, or of its trace
 
     @property
     def place(self) -> str:

@@ -300,6 +300,56 @@ def windows_not_strips(record: Record) -> Table:
     return table("windows-not-strips", origin(record), columns, rows)
 
 
+def any_log_formats(record: Record) -> Table:
+    """Worlds by format: whether the model is that of the traces themselves."""
+    mine = [row for row in record["rows"] if row["what"] == "format"]
+    formats = list(dict.fromkeys(row["format"] for row in mine))
+    rows = [
+        [world, *("the same" if row["same_model"] else "another" for row in mine if row["world"] == world)]
+        for world in dict.fromkeys(row["world"] for row in mine)
+    ]
+    return table("any-log-formats", origin(record), [words("world"), *map(words, formats)], rows)
+
+
+def any_log_starts(record: Record) -> Table:
+    """Starts that nobody tells."""
+    rows = [
+        [row["world"], number(row["traces"]), str(row["starts"]), str(row["starts_found"]), str(row["wrong_labels"]),
+         f"{row['accuracy_untold']:.3f}", f"{row['accuracy_told']:.3f}"]
+        for row in record["rows"] if row["what"] == "starts"
+    ]  # fmt: skip
+    columns: Columns = [
+        words("world"),
+        "traces",
+        "starts",
+        "found",
+        "labels called wrong",
+        "start untold",
+        "start told",
+    ]
+    return table("any-log-starts", origin(record), columns, rows)
+
+
+def any_log_large(record: Record) -> Table:
+    """From a large CSV to the run folder."""
+    rows = [
+        [number(row["rows"]), f"{row['megabytes']:.0f} MB",
+         *(f"{row[part]:.1f} s" for part in ("polars_reads", "understand", "learn_command")),
+         times(row["times_polars"]), str(row["train_errors"])]
+        for row in record["rows"] if row["what"] == "large"
+    ]  # fmt: skip
+    columns: Columns = [
+        "rows",
+        "file",
+        "polars reads it",
+        "understood",
+        "whole command",
+        "against polars",
+        "traces wrong",
+    ]
+    return table("any-log-large", origin(record), columns, rows)
+
+
 def windows_speed(record: Record) -> Table:
     """How the time of collecting divides; beside plain Python on the first traces of the same log."""
     rows = [

@@ -21,6 +21,9 @@ from trace2strips.pages.markdown import format_table
 from trace2strips.pages.tables import Section, Table
 from trace2strips.report.benchmarks import (
     Record,
+    any_log_formats,
+    any_log_large,
+    any_log_starts,
     benchmark_sections,
     difficulty,
     one_state,
@@ -49,6 +52,9 @@ columns mean: [report.md](report.md); how runs are done: [experiments.md](experi
 the first part as a page with plots.
 """
 EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in other pages: which file, and how
+    "any-log-formats": ("any_log", any_log_formats),
+    "any-log-large": ("any_log", any_log_large),
+    "any-log-starts": ("any_log", any_log_starts),
     "decoder-trials": ("decoder_trials", trials),
     "difficulty": ("problem_difficulty", difficulty),
     "one-state": ("one_state", one_state),

@@ -21,6 +21,24 @@ SEPARATOR = "separator"  # in the settings: what stands between a name and its a
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where each attempt of a log of events stands, and what was understood of its columns, a line each for people.
+    Attempts are those of all traces, one trace after the other."""
+
+    files: tuple[str, ...]
+    file: UInt[np.ndarray, " attempts"]  # which of the files
+    line: Int64[np.ndarray, " attempts"]
+    understood: tuple[str, ...] = ()
+
+    def place(self, attempt: int) -> tuple[str, int]:
+        return self.files[int(self.file[attempt])], int(self.line[attempt])
+
+    def of_attempts(self, chosen: Any) -> Origin:
+        """Of some attempts."""
+        return replace(self, file=self.file[chosen], line=self.line[chosen])
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Trace t is tokens[offsets[t]:offsets[t+1]]; inapplicable[i] is the label z of position i.
 
@@ -39,6 +57,7 @@ class Dataset:
     """The traces that tell nothing of their initial state: only here they begin in `start`, not for those who read
     them one by one or in a file. Empty where nobody has looked yet."""
     file: str | None = None  # where the traces were read, as it was named; not kept in a dataset file
+    origin: Origin | None = None  # of a log of events; not kept in a dataset file
 
     def __post_init__(self) -> None:
         begins = self.offsets[:-1]
@@ -104,22 +123,33 @@ class Dataset:
             offsets=offsets,
             lines=self.lines[:traces],
             untold=self.untold[:traces],
+            origin=None if self.origin is None else self.origin.of_attempts(slice(int(self.actions_before()[traces]))),
         )
 
     def only(self, traces: Bool[np.ndarray, " traces"], kept: Bool[np.ndarray, " positions"]) -> Dataset:
-        """These traces, and these positions of them; each must keep what tells its start."""
+        """These traces, in their order, and these positions of them; each must keep what tells its start."""
         kept = kept & np.repeat(traces, np.diff(self.offsets))
         before = np.append(0, np.cumsum(kept))[self.offsets]
+        is_action = self.vocabulary.kinds[self.tokens] == Kind.ACTION
         return replace(
             self,
             tokens=self.tokens[kept],
             inapplicable=self.inapplicable[kept],
             offsets=np.append(0, before[1:][traces]),
-            lines=[line for line, wanted in zip(self.lines, traces.tolist(), strict=True) if wanted]
-            if len(self.lines)
-            else (),
+            lines=tuple(np.asarray(self.lines)[traces].tolist()) if len(self.lines) else (),
             untold=self.untold[traces],
+            origin=None if self.origin is None else self.origin.of_attempts(kept[is_action]),
         )
+
+    def chosen(self, wanted: Bool[np.ndarray, " traces"]) -> Dataset:
+        """Some of the traces, in their order, with the names of all."""
+        return self.only(wanted, np.ones(len(self.tokens), dtype=bool))
+
+    def place(self, trace: int, attempt: int = 0) -> tuple[str | None, int | None]:
+        """File and line, as far as they are known, of an attempt, or of the trace where attempts have no lines."""
+        if self.origin is not None and (begin := int(self.actions_before()[trace])) + attempt < len(self.origin.line):
+            return self.origin.place(begin + attempt)
+        return self.file, int(self.lines[trace]) if len(self.lines) else None
 
     def in_words_of(self, vocabulary: Vocabulary) -> Dataset:
         """The same traces in the token numbers of another vocabulary. Initial atoms that it does not know are left out;
@@ -144,6 +174,7 @@ class Dataset:
             self.lines,
             self.untold,
             self.file,
+            self.origin,
         )
 
     def names(self, index: int) -> list[str]:

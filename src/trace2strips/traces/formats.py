@@ -6,16 +6,22 @@ final atom values. The format is told by the file's ending; `.gz` may follow. do
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import TextIOBase
 from pathlib import Path
 
-from trace2strips.errors import TraceError
-from trace2strips.files import reading, unpacked, writing_text
-from trace2strips.model.vocabulary import Vocabulary
+import numpy as np
+
+from trace2strips.errors import FileError, TraceError
+from trace2strips.files import read_lines, reading, unpacked, writing_text
+from trace2strips.model.goals import START
+from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.traces.columns import Columns
 from trace2strips.traces.csv_log import read_csv, write_csv
 from trace2strips.traces.dataset import SEPARATOR, Dataset, vocabulary_of
+from trace2strips.traces.joining import joined
 from trace2strips.traces.jsonl import read_jsonl, write_jsonl
 from trace2strips.traces.plain_text import read_plain, write_plain
 from trace2strips.traces.text_files import Numbered, Progress, Stated
@@ -38,7 +44,29 @@ FORMATS = (
     Format("plain text", (".txt", ".traces"), read_plain, write_plain),
 )
 DATASET_ENDING = ".t2s"
-ENDINGS = (DATASET_ENDING, *(ending for form in FORMATS for ending in form.endings))
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".xes", ".parquet", ".pq")  # of logs of events
+ENDINGS = tuple(dict.fromkeys((DATASET_ENDING, *(e for form in FORMATS for e in form.endings), *TABLE_ENDINGS)))
+
+
+def find_files(path: Path) -> list[Path]:
+    """The file itself, the files of a folder with a known ending, or those that a glob such as logs/*.csv names."""
+    with reading(path):
+        if path.is_dir():
+            among, missing = path.iterdir(), "no log in the folder"
+        elif set(str(path)) & set("*?[") and not path.exists():
+            root = Path(path.anchor)
+            among, missing = root.glob(str(path.relative_to(root))), "no file has such a name"
+        else:
+            path.exists()  # says what is wrong with a name that no file can have
+            return [path]
+        found = sorted(file for file in among if file.is_file() and is_log_name(file))
+    if not found:
+        raise FileError(missing, file=path, hint=f"files with the endings {', '.join(ENDINGS)}")
+    return found
+
+
+def is_log_name(path: Path) -> bool:
+    return not path.name.startswith(".") and path.name.lower().removesuffix(".gz").endswith(ENDINGS)
 
 
 def format_of(path: Path) -> Format | None:
@@ -62,19 +90,103 @@ def read_traces(
     any_state: bool = False,
     progress: Progress = None,
     arguments: Sequence[str] = (),
+    columns: Columns | None = None,
 ) -> Dataset:
-    """Any trace file as a dataset. With a vocabulary, a name that it does not have is an error with its line;
-    `any_state` lets the names of initial states pass. `progress` is told how many bytes of a text file are read.
-    `arguments` are the columns of a CSV log that hold the arguments of actions and atoms, in order.
+    """Any trace file or log of events, a folder or a glob of them, as a dataset. With a vocabulary, a name that it does
+    not have is an error with its line; `any_state` lets the names of initial states pass. `progress` is told how many
+    bytes of a text file are read. `columns` says what the columns of a log of events are, as far as that is not found
+    out; `arguments` are those that hold the arguments of actions and atoms, in order.
     """
-    path = Path(path)
+    told = replace(columns or Columns(), arguments=tuple(arguments) or (columns or Columns()).arguments)
+    files = find_files(Path(path))
+    if all(is_event_log(file) for file in files):
+        found = read_event_files(files, told, progress)
+        return found if vocabulary is None else in_words(found, vocabulary, any_state)
+    if len(files) > 1:
+        return joined([read_traces(file, vocabulary, any_state, progress, columns=told) for file in files])
+    return read_file(files[0], vocabulary, any_state, progress, told)
+
+
+def read_event_files(files: Sequence[Path], told: Columns, progress: Progress) -> Dataset:
+    from trace2strips.traces.events import read_events  # polars is loaded for those who need it
+    from trace2strips.traces.tables import read_table
+
+    tables = [read_table(file) for file in files]
+    ours = len(tables) == 1 and is_ours(tables[0].names) and told == Columns(arguments=told.arguments)
+    try:
+        found = read_events(tables, told, decode=ours)
+    except TraceError:
+        if not ours:
+            raise
+        found = read_file(files[0], None, False, None, told)  # it may be right all the same, and knows what is wrong
+    if progress:
+        for file in files:
+            progress(file.stat().st_size)
+    return found
+
+
+def is_ours(names: Sequence[str]) -> bool:
+    """Whether a CSV file has the columns that `write_traces` writes."""
+    lower = [name.strip().lower() for name in names]
+    return all(needed in lower for needed in ("case", "action", "ok"))
+
+
+def is_event_log(path: Path) -> bool:
+    """Whether a file is a table of events; else it holds traces, in the form that `write_traces` writes."""
+    name = path.name.lower().removesuffix(".gz")
+    if not name.endswith(TABLE_ENDINGS):
+        return False
+    if name.endswith((".jsonl", ".ndjson")):
+        return not holds_traces(path)
+    if name.endswith(".csv"):
+        from trace2strips.traces.tables import read_table
+
+        names = [name.strip().lower() for name in read_table(path).names]
+        return not (is_ours(names) and {"phase", "separator"} & set(names))
+    return True
+
+
+def holds_traces(path: Path) -> bool:
+    """Whether a line of JSON Lines is a trace: it has lists of actions. What is no JSON is none of events either."""
+    text = next((text for _, text in read_lines(path) if text.strip()), "")
+    try:
+        first = json.loads(text)
+    except (ValueError, RecursionError):
+        return True
+    if not isinstance(first, dict) or not first:
+        return True
+    return any(isinstance(first.get(key), list | dict) for key in ("action", "actions", "ok", "init", "final"))
+
+
+def in_words(found: Dataset, vocabulary: Vocabulary, any_state: bool) -> Dataset:
+    """With the names of a vocabulary; another name is an error with its line."""
+    for name in found.vocabulary.actions:
+        try:
+            vocabulary.number(Kind.ACTION, name)
+        except TraceError as error:
+            token = found.vocabulary.number(Kind.ACTION, name)
+            is_action = found.vocabulary.kinds[found.tokens] == Kind.ACTION
+            assert found.origin is not None
+            error.file, error.line = found.origin.place(int(np.argmax(found.tokens[is_action] == token)))
+            raise
+    states = found.vocabulary.init_states
+    if not any_state:
+        states = tuple(
+            dict.fromkeys((*vocabulary.init_states, START) if found.untold.any() else vocabulary.init_states)
+        )
+    return found.in_words_of(replace(vocabulary, init_states=states))
+
+
+def read_file(path: Path, vocabulary: Vocabulary | None, any_state: bool, progress: Progress, told: Columns) -> Dataset:
+    """A file of traces."""
     form = format_of(path)
-    if arguments and (form is None or form.read is not read_csv):
+    if told != Columns(arguments=told.arguments if form is not None and form.read is read_csv else ()):
         hint = "in other files write name(argument, …), or a list in JSON Lines"
-        raise TraceError("only a CSV event log has columns of arguments", file=path, hint=hint)
+        raise TraceError("only a log of events (CSV, JSON Lines with an event a line, XES, Parquet) has columns",
+                         file=path, hint=hint)  # fmt: skip
     if form is None:
         return replace(Dataset.load(path), file=str(path))
-    stated = Stated(tuple(arguments))
+    stated = Stated(told.arguments)
     numbered = list(form.read(path, progress, stated))
     if not numbered:
         with reading(path), path.open("rb") as stream:

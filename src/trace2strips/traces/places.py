@@ -31,8 +31,11 @@ def find_places(dataset: Dataset, positions: Iterable[int]) -> Iterator[Place]:
     """Of positions of a dataset that are attempts."""
     attempted = dataset.vocabulary.kinds[dataset.tokens] >= ACTION
     before = np.append(0, np.cumsum(attempted))
+    actions = np.cumsum(dataset.vocabulary.kinds[dataset.tokens] == ACTION) - 1
     for position in positions:
         trace = int(np.searchsorted(dataset.offsets, position, side="right")) - 1
         attempt = int(before[position + 1] - before[dataset.offsets[trace]])
-        line = int(dataset.lines[trace]) if len(dataset.lines) else None
-        yield Place(trace + 1, attempt, dataset.file, line)
+        file, line = dataset.file, int(dataset.lines[trace]) if len(dataset.lines) else None
+        if dataset.origin is not None:
+            file, line = dataset.origin.place(int(actions[position]))
+        yield Place(trace + 1, attempt, file, line)

@@ -43,11 +43,12 @@ from trace2strips.learners.windows.reading import Reading, read_log
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import simulate, wrong_traces
+from trace2strips.learners.windows.start_groups import describe_starts, starts_in
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.learners.windows.wording import rules_of
-from trace2strips.model.goals import Names, split_names
+from trace2strips.model.goals import START, Names, split_names
 from trace2strips.model.lifted import LiftedDomain, LiftedProblem
 from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Kind, Vocabulary
@@ -72,6 +73,7 @@ class Windows(Learner):
     `noise`: the share of labels that are wrong; None: found out."""
 
     name = "windows"
+    is_quick = True
     separator: str | None = None
     arity: int | None = None
     start: str | None = None
@@ -111,7 +113,7 @@ class Windows(Learner):
         fixed = self.separator is not None or self.arity is not None
         found = read_log(dataset, naming, partial(self.summarise_at, dataset), start, self.noise, fixed)
         job.tell("predicates", Report())
-        return self.finished(found, dataset, job, clock)
+        return self.finished(found, dataset if found.grouped is None else found.grouped, job, clock)
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
         clock = time.perf_counter()
@@ -174,8 +176,9 @@ class Windows(Learner):
             warnings.append(f"nothing is certain, as this was guessed: {summary.naming}")
         elif errors:
             warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
+        consistent = summary.start != StartLevel.OWN and not summary.inexplicable  # a model explains both labels
         figures = replace(
-            basic_figures(dataset, errors, time.perf_counter() - clock),
+            basic_figures(dataset, errors, time.perf_counter() - clock, consistent),
             warnings=tuple(warnings),
             start=str(summary.start),
             arity=summary.projection.arity,
@@ -183,6 +186,7 @@ class Windows(Learner):
             **self.held_out(summary),
             inexplicable=len(summary.inexplicable),
             noise=found.noise,
+            starts_found=() if reading.grouped is None else describe_starts(reading.grouped),
             wrong_labels=len(suspects),
         ).with_model(world)
         learned = replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
@@ -396,6 +400,25 @@ class Windows(Learner):
         names = {predicate.name for predicate in lifted.predicates}
         words = (lifted.naming.words(atom)[0], call_words(atom)[0])
         return next((word for word in words if word in names), atom)
+
+    def for_part(self, learned: Learned) -> Learner:
+        f = learned.figures
+        is_clean = self.noise is None and f.start == StartLevel.SAME and not f.wrong_labels and not f.inexplicable
+        return replace(self, noise=0) if is_clean else self
+
+    def wrong_positions(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+        _, refused = simulate(lifted_of(learned), dataset)
+        return (refused != dataset.inapplicable) & (dataset.vocabulary.kinds[dataset.tokens] >= Kind.ACTION)
+
+    def wrong_by_start(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, "starts traces"]:
+        spoken = dataset.in_words_of(
+            replace(dataset.vocabulary, init_states=tuple(sorted({*learned.vocabulary.init_states, START})))
+        )
+        lifted = lifted_of(learned)
+        return np.array([wrong_traces(lifted, starts_in(spoken, name)) for name in learned.vocabulary.init_states])
+
+    def kind_of(self, learned: Learned, action: str) -> str:
+        return lifted_of(learned).naming.words(action)[0]
 
     def predictor(self, learned: Learned) -> Predictor:
         return LiftedPredictor(lifted_of(learned))

@@ -49,6 +49,7 @@ def remember(collected: Collected, dataset: Dataset, naming: Naming, start: Star
     return with_lines(
         replace(
             found,
+            rows=rows_of(found, dataset),
             naming=naming,
             traces=len(dataset),
             objects=tuple(tuple(sorted(types[i])) for i in range(len(types))),
@@ -60,6 +61,18 @@ def remember(collected: Collected, dataset: Dataset, naming: Naming, start: Star
             example=first_told(dataset),
         )
     )
+
+
+def rows_of(found: Summary, dataset: Dataset) -> dict[Place, tuple[str, int]]:
+    """Where the attempts stand that are pointed to, and where their traces begin."""
+    origin = dataset.origin
+    if origin is None:
+        return {}
+    before = dataset.actions_before()
+    places = found.places()
+    wanted = sorted(places | {place >> 32 << 32 for place in places})
+    begun = ((place, int(before[place >> 32]) + (place & (2**32 - 1))) for place in wanted)
+    return {place: origin.place(attempt) for place, attempt in begun if attempt < before[(place >> 32) + 1]}
 
 
 def count_worked(dataset: Dataset) -> dict[str, int]:
@@ -79,7 +92,10 @@ def first_told(dataset: Dataset) -> tuple[str, ...] | None:
 def with_lines(summary: Summary) -> Summary:
     """With the lines of those traces alone that are pointed to."""
     wanted = summary.witnesses()
-    return replace(summary, lines={trace: line for trace, line in summary.lines.items() if trace in wanted})
+    places = summary.places()
+    places |= {place >> 32 << 32 for place in places}
+    rows = {place: row for place, row in sorted(summary.rows.items()) if place in places}
+    return replace(summary, rows=rows, lines={trace: line for trace, line in summary.lines.items() if trace in wanted})
 
 
 def merge(one: Summary, other: Summary) -> Summary:
@@ -136,6 +152,7 @@ def merge(one: Summary, other: Summary) -> Summary:
             },
             tuple(sorted({*one.told, *other.told})),
             other.example if one.example is None else one.example,
+            rows={**one.rows, **{place + (one.traces << 32): row for place, row in other.rows.items()}},
         )
     )
 

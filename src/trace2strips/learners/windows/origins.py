@@ -1,22 +1,20 @@
 """Where the traces of a log stand, and a sample of them that is kept.
 
 The sample is what a random choice by a hash of each trace's content gives: traces in the order of their hashes, as many
-as fit. So the sample of two logs together is that of their two samples, whatever their order.
+as fit. Traces that say the same are one: a second one is no further evidence of anything. So the sample of two logs
+together is that of their two samples, whatever their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import accumulate
 
 import numpy as np
-from jaxtyping import UInt64
 
-from trace2strips.bits import scramble
-from trace2strips.model.vocabulary import ACTION
 from trace2strips.traces import Dataset
+from trace2strips.traces.splitting import hash_traces
 from trace2strips.traces.trace import Trace
 
 LARGEST_SAMPLE = 50_000  # tokens in all
@@ -47,7 +45,7 @@ class Sampled:
 def sample_of(dataset: Dataset) -> tuple[Sampled, ...]:
     hashes = hash_traces(dataset)
     lengths = np.minimum(np.diff(dataset.offsets), LONGEST_SAMPLED)
-    order = np.argsort(hashes, kind="stable")
+    _, order = np.unique(hashes, return_index=True)  # the first of each
     chosen = order[np.cumsum(lengths[order]) <= LARGEST_SAMPLE].tolist()
     return tuple(Sampled(int(hashes[i]), i, shortened(dataset, i)) for i in chosen)
 
@@ -66,7 +64,10 @@ def shortened(dataset: Dataset, index: int) -> Trace:
 def merge_samples(one: Sequence[Sampled], other: Sequence[Sampled], moved: int) -> tuple[Sampled, ...]:
     """Of two logs, where the traces of the other are numbered on."""
     later = (Sampled(s.hash, s.number + moved, s.trace) for s in other)
-    return fitting(sorted((*one, *later), key=lambda s: (s.hash, s.number)))
+    first: dict[int, Sampled] = {}
+    for sampled in sorted((*one, *later), key=lambda s: (s.hash, s.number)):
+        first.setdefault(sampled.hash, sampled)
+    return fitting(list(first.values()))
 
 
 def fitting(ordered: Sequence[Sampled]) -> tuple[Sampled, ...]:
@@ -81,20 +82,3 @@ def merge_sources(one: Iterable[Source], other: Iterable[Source], moved: int) ->
         if not (found and source.file is None and found[-1].file is None):
             found.append(source)
     return tuple(found)
-
-
-def hash_traces(dataset: Dataset) -> UInt64[np.ndarray, " traces"]:
-    """By what the traces say, whatever the numbers of their tokens: the sum over all positions of a hash of the token,
-    its label and its place among the actions."""
-    vocabulary = dataset.vocabulary
-    names = [f"{kind} {subject}".encode() for kind, subject in zip(vocabulary.kinds, vocabulary.subjects, strict=True)]
-    of_token = np.array([int.from_bytes(blake2b(n, digest_size=8).digest(), "little") for n in names], dtype=np.uint64)
-    is_action = vocabulary.kinds[dataset.tokens] == ACTION
-    place = np.append(0, np.cumsum(is_action))
-    place = (place[:-1] - np.repeat(place[dataset.offsets[:-1]], np.diff(dataset.offsets))) * is_action
-    with np.errstate(over="ignore"):
-        each = scramble(
-            of_token[dataset.tokens] + scramble(place.astype(np.uint64) * np.uint64(2) + dataset.inapplicable)
-        )
-    total = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
-    return total[dataset.offsets[1:]] - total[dataset.offsets[:-1]]

@@ -433,7 +433,7 @@ class Search:
             predicate.start, predicate.true_at,
         )  # fmt: skip
 
-    def finish(self, chosen: list[Judged]) -> list[Predicate]:
+    def finish(self, chosen: list[tuple[Predicate, Bool[np.ndarray, " refusals"]]]) -> list[Predicate]:
         """Drop needless predicates and signs; say who asks each."""
         nothing = np.zeros(self.refusals, dtype=bool)
         everything = np.logical_or.reduce([nothing, *(explained for _, explained in chosen)])

@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
+from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.constants import complete_constants, find_constants
-from trace2strips.learners.windows.fitting import Fit, fit, fit_clean, quick_nats
+from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.fitting import EVIDENCE, Fit, fit, fit_clean, quick_nats
+from trace2strips.learners.windows.memory import summarise_log
+from trace2strips.learners.windows.start_groups import can_be_grouped, group_nats, group_starts, with_named_starts
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary
@@ -32,6 +36,7 @@ class Reading:
     fit: Fit
     nats: float
     unexplained: int = 0  # refusals that no model explains which begins as the small one does
+    grouped: Dataset | None = None  # the log with names for the starts that were found in it
 
 
 def read_log(
@@ -56,8 +61,34 @@ def read_log(
         readings += other_names(dataset, naming, summarise, level, noise, first, fixed)
     if start is None:
         best = min(readings, key=lambda reading: reading.nats)
+        ways = [naming, best.summary.naming]
+        if not fixed and len(dataset.vocabulary.actions) <= MOST_NAMES:
+            ways.append(PLAIN)
+        for way in dict.fromkeys(ways):
+            readings += few_starts(dataset, way, summarise, noise)
         readings += other_starts(dataset, naming, summarise, best, StartLevel.OWN)
     return min(readings, key=lambda reading: reading.nats)
+
+
+def few_starts(dataset: Dataset, naming: Naming, summarise: Summarise, noise: float | int | None) -> Iterator[Reading]:
+    """A few starts that nobody named, each of at least two traces: one that starts in its own way is no start but an
+    excuse. It is a guess, so what is certain is what is so whatever the start of each trace. It needs `EVIDENCE` beyond
+    that of wrong labels: a few of these would pass for starts."""
+    if noise or not can_be_grouped(dataset):
+        return
+    summary = summarise(naming, StartLevel.OWN)
+    if summary.inexplicable:
+        return
+    found = collect_windows(dataset, encode(dataset, naming, summary.projection.arity), StartLevel.OWN)
+    groups = group_starts(found, dataset)
+    if groups is None or len(groups) < 2 or len(groups[-1]) < 2:
+        return
+    grouped = with_named_starts(dataset, groups)
+    searched = summarise_log(grouped, naming, summary.projection.arity, StartLevel.SAME)
+    small, _ = fit_clean(grouped, searched)
+    nats = small.model_nats + group_nats(groups, len(small.lifted.predicates)) + 2 * EVIDENCE
+    left = len(searched.inexplicable)
+    yield Reading(summary.without_own_starts(), small, nats, left, grouped)
 
 
 def as_it_stands(

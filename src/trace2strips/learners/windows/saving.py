@@ -6,6 +6,7 @@
 "refusals"  [schema, trace, attempt, [[query, by, window], …]]: those that say most, with their live reasons
 "worked"    [action, how often it worked]; "told": all initial atoms; "example": those of the first trace that tells
             some. Actions and atoms are numbers in "names", from 1 on.
+"rows"      [trace, attempt, file, line]: where attempts stand that have a line of their own; files are in "files"
 "sample"    [hash, trace, initial atoms, named start, actions, final values]; below zero: refused, or false
 """
 
@@ -59,6 +60,8 @@ def to_text(summary: Summary) -> str:
         "objects": summary.objects,
         "sources": [[source.file, source.first] for source in summary.sources],
         "lines": sorted(summary.lines.items()),
+        "files": (files := sorted({file for file, _ in summary.rows.values()})),
+        "rows": [[*split(place), files.index(file), line] for place, (file, line) in sorted(summary.rows.items())],
         "starts": list(starts),
         "windows": [
             [query, number(by), [[f"{window:x}", *split(place)] for window, place in kept.items()]]
@@ -140,7 +143,7 @@ class Reader:
             tuple(self.source(*row) for row in rows(record["sources"])), lines, tuple(self.sampled()),
             {self.name(number): whole(times, 0, 2**63) for number, times in rows(record["worked"])},
             self.named(record["told"]), None if record["example"] is None else self.named(record["example"]),
-            whole(record["wrong_labels"], 0, 2**63),
+            whole(record["wrong_labels"], 0, 2**63), self.attempt_rows(),
         )  # fmt: skip
 
     def reason(self, query: Any, by: Any) -> Reason:
@@ -171,6 +174,13 @@ class Reader:
     def source(self, file: Any, first: Any) -> Source:
         need(file is None or isinstance(file, str), "a file without a name")
         return Source(file, whole(first, 0, self.traces + 1))
+
+    def attempt_rows(self) -> dict[Place, tuple[str, int]]:
+        files = texts(self.record.get("files", []))
+        return {
+            self.place(trace, attempt): (files[whole(file, 0, len(files))], whole(line, 0, 2**63))
+            for trace, attempt, file, line in rows(self.record.get("rows", []))
+        }
 
     def name(self, number: Any) -> str:
         return self.names[whole(number, 1, len(self.names) + 1) - 1]

@@ -56,15 +56,21 @@ class Summary:
     told: tuple[str, ...] = ()  # all initial atoms, sorted
     example: tuple[str, ...] | None = None  # those of the first trace that tells some
     wrong_labels: int = 0  # that the log is taken to have: then nothing is certain
+    rows: Mapping[Place, tuple[str, int]] = field(default_factory=dict)
+    """File and line of attempts that are pointed to, where each has a line of its own."""
 
     def where(self, place: Place) -> str:
         """A place of the log for people."""
         trace, position = place >> 32, place & (2**32 - 1)
+        if (row := self.rows.get(place)) is not None:
+            return f"{row[0]}:{row[1]}, attempt {position + 1}"
         return f"{self.where_is(trace)}, attempt {position + 1}"
 
     def where_is(self, trace: int) -> str:
         if trace >= self.traces:  # one that is asked about
             return "this trace"
+        if (row := self.rows.get(trace << 32)) is not None:
+            return f"{row[0]}:{row[1]}"
         source = max((s for s in self.sources if s.first <= trace), key=lambda s: s.first, default=Source(None, 0))
         if source.file is None:
             return f"trace {trace + 1}"
@@ -74,9 +80,12 @@ class Summary:
 
     def witnesses(self) -> set[int]:
         """The traces that are pointed to."""
+        return {place >> 32 for place in self.places()} | {sampled.number for sampled in self.sample}
+
+    def places(self) -> set[Place]:
+        """The attempts that are pointed to."""
         places = {place for kept in self.smallest.values() for place in kept.values()}
-        places |= {refusal.place for refusal in self.refusals}
-        return {place >> 32 for place in places} | {sampled.number for sampled in self.sample}
+        return places | {refusal.place for refusal in self.refusals}
 
     @property
     def assumptions(self) -> tuple[str, ...]:

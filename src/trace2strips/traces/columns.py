@@ -1,0 +1,190 @@
+"""Which columns of a log are the trace, the action, its outcome and its time: by their usual names, or as is said.
+
+Two columns that are equally good are an error with both names and the option that decides: nothing is guessed silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from trace2strips.errors import shorten, suggest
+from trace2strips.traces.outcomes import EXIT, MESSAGES, Words
+from trace2strips.traces.text_files import MalformedError
+
+NONE = "none"  # said instead of a column: there is none
+FILE = "file"  # said instead of the column of traces: each file is one trace
+
+USUAL: dict[str, tuple[str, ...]] = {  # of each role: names in groups, the better group first
+    "case": (
+        "case:concept:name",
+        "case case_id caseid case_key case_number case_name",
+        "trace trace_id traceid session session_id sessionid episode episode_id conversation conversation_id run "
+        "run_id",
+        "thread thread_id process_id processid instance instance_id process_instance workflow_id job_id request_id "
+        "ticket ticket_id order_id",
+    ),
+    "action": (
+        "concept:name",
+        "action activity action_name activity_name",
+        "event event_name tool tool_name operation task task_name command function function_name method",
+        "event_type step activity_id verb request name",
+    ),
+    "ok": (
+        "ok success succeeded successful worked",
+        "outcome result status action_result event_result",
+        f"status_code statuscode http_status http_code response_code response code {' '.join(sorted(EXIT))}",
+        " ".join(sorted(MESSAGES)),
+        "lifecycle:outcome state",
+    ),
+    "time": (
+        "time:timestamp",
+        "timestamp time_stamp datetime date_time event_time eventtime",
+        "time date ts created_at created when",
+        "complete_timestamp completetimestamp complete_time end_time endtime end_timestamp",
+        "start_timestamp start_time starttime",
+    ),
+}  # fmt: skip
+OPTIONS = {"case": "--case", "action": "--action", "ok": "--ok", "time": "--time"}
+MEANINGS = {
+    "case": "tells the traces apart",
+    "action": "is the action",
+    "ok": "says whether it worked",
+    "time": "is the time",
+}
+LIFECYCLE = "lifecycle:transition"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the user says of the columns of a log; None: found out."""
+
+    case: str | None = None
+    action: str | None = None
+    ok: str | None = None
+    time: str | None = None
+    arguments: tuple[str, ...] = ()
+    start: str | None = None  # the column that names the start of a case
+    words: Words = field(default_factory=Words)
+
+    def __bool__(self) -> bool:
+        return self != Columns()
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns by their numbers; None: there is none."""
+
+    case: int | None  # None: each file is one trace
+    action: int
+    ok: int | None  # None: everything worked
+    time: tuple[int, ...]  # two: a date and a time of day
+    arguments: tuple[int, ...]
+    start: int | None
+    lifecycle: int | None
+    others: tuple[int, ...]
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        single = (self.case, self.action, self.ok, self.start, self.lifecycle)
+        return tuple(dict.fromkeys([i for i in (*single, *self.time, *self.arguments) if i is not None]))
+
+
+def normal(name: str) -> str:
+    """Case and spacing do not matter: "Case ID", "case-id" and "caseId" are case_id."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\s\-.]+", "_", name).casefold()
+
+
+def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], bool], many_files: bool) -> Roles:
+    """`is_outcome` says whether the words of a column can be outcomes."""
+    taken: dict[int, str] = {}
+
+    def given(name: str, option: str) -> int:
+        number = find_column(names, name, option)
+        if number in taken:
+            raise MalformedError(
+                f"the column {shorten(names[number])!r} is named for {taken[number]} and {option}", "keep one of them"
+            )
+        taken[number] = option
+        return number
+
+    arguments = tuple(given(name, "--arg") for name in told.arguments)
+    start = None if told.start is None else given(told.start, "--start")
+    said: dict[str, int | None] = {}
+    for role, option in OPTIONS.items():
+        name = getattr(told, role)
+        if name is not None:
+            nothing = (NONE, FILE) if role == "case" else (NONE,) if role != "action" else ()
+            absent = name.casefold() in nothing and normal(name) not in map(normal, names)
+            said[role] = None if absent else given(name, option)
+    found: dict[str, int | None] = {}
+    for role in OPTIONS:
+        if role in said:
+            found[role] = said[role]
+            continue
+        candidates = usual(names, role, taken)
+        if role == "ok":
+            fitting = [i for i in candidates if told.words or is_outcome(i)]
+            strong = [i for i in candidates if any(normal(names[i]) in group.split() for group in USUAL["ok"][:2])]
+            candidates = fitting or strong[:1]
+        found[role] = choose(names, role, candidates)
+        if (number := found[role]) is not None:
+            taken[number] = OPTIONS[role]
+    listed = ", ".join(shorten(name, 30) for name in names[:12]) or "none"
+    if found["action"] is None:
+        raise MalformedError("no column is known to be the action", f"--action COLUMN; columns: {listed}")
+    if found["case"] is None and "case" not in said and not many_files:
+        hint = f"--case COLUMN, or --case file: each file is one trace; columns: {listed}"
+        raise MalformedError("no column is known to tell the traces apart", hint)
+    time: tuple[int, ...] = () if found["time"] is None else (found["time"],)
+    if "time" not in said and time and normal(names[time[0]]) == "date":
+        time = (*time, *(i for i, name in enumerate(names) if normal(name) in ("time", "time_of_day")))
+    lifecycle = next((i for i, name in enumerate(names) if normal(name) == LIFECYCLE and i not in taken), None)
+    roles = Roles(found["case"], found["action"], found["ok"], time, arguments, start, lifecycle, ())
+    others = tuple(i for i in range(len(names)) if i not in roles.used)
+    return Roles(roles.case, roles.action, roles.ok, time, arguments, start, lifecycle, others)
+
+
+def find_column(names: Sequence[str], name: str, option: str) -> int:
+    """By its name as it stands, or but for case and spacing."""
+    for key in (str, normal):
+        places = [i for i, other in enumerate(names) if key(other) == key(name)]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            raise MalformedError(f"the column {shorten(name)!r} is there twice", "keep one, or rename the other")
+    hint = suggest(name, names, "columns")
+    raise MalformedError(f"no column {shorten(name)!r} for {option}", hint)
+
+
+def usual(names: Sequence[str], role: str, taken: dict[int, str]) -> list[int]:
+    """The columns of the best group of usual names that the log has."""
+    for group in USUAL[role]:
+        wanted = group.split()
+        places = [i for i, name in enumerate(names) if normal(name) in wanted and i not in taken]
+        if role == "time" and len(places) == 2 and {normal(names[i]) for i in places} == {"date", "time"}:
+            return [i for i in places if normal(names[i]) == "date"]  # the two together are the time
+        if places and role != "ok":
+            return places
+        if places:
+            more = [p for later in USUAL[role][USUAL[role].index(group) + 1 :]
+                    for p, name in enumerate(names) if normal(name) in later.split() and p not in taken]  # fmt: skip
+            return [*places, *more]
+    return []
+
+
+def choose(names: Sequence[str], role: str, candidates: list[int]) -> int | None:
+    if not candidates:
+        return None
+    if role == "ok":  # the better group first; within one group nothing decides
+        group = next(g.split() for g in USUAL[role] if normal(names[candidates[0]]) in g.split())
+        candidates = [i for i in candidates if normal(names[i]) in group]
+    if len(candidates) > 1:
+        if len({normal(names[i]) for i in candidates}) == 1:
+            raise MalformedError(f"the column {shorten(names[candidates[0]])!r} is there twice", "rename one of them")
+        both = " and ".join(repr(shorten(names[i])) for i in candidates[:3])
+        hint = " or ".join(f"{OPTIONS[role]} {shorten(names[i])}" for i in candidates[:3])
+        raise MalformedError(f"which column {MEANINGS[role]}? {both} may", hint)
+    return candidates[0]

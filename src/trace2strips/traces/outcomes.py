@@ -1,0 +1,124 @@
+"""Which words of a log say that an attempt worked, and which that it was refused.
+
+    read_outcomes("status", ("200", "403"), Words()) → {"200": True, "403": False}
+
+A column of codes is understood as a whole: 0 is a refusal beside 1, and a success beside other codes of a program.
+What is not understood is an error with the word; `--worked` and `--refused` say what it means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trace2strips.errors import listing, shorten
+from trace2strips.traces.text_files import MalformedError
+
+
+def several(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WORKED = several(
+    "true 1 yes y t ok okay worked works work success successful successfully succeeded succeed passed pass done "
+    "complete completed finished accepted accept allowed allow granted permitted valid applied executed positive"
+)
+REFUSED = several(
+    "false 0 no n f refused refuse failed fail fails failure failing error errored err denied deny rejected reject "
+    "forbidden unauthorized unauthorised invalid illegal exception impossible inapplicable aborted abort blocked "
+    "declined decline unsuccessful ko nok disallowed prohibited timeout crashed negative unavailable conflict fault"
+) | {"not ok", "not allowed", "not found", "not permitted", "not possible", "bad request", "timed out", "access denied",
+     "permission denied", "server error"}  # fmt: skip
+INVERTED = several("error errors is_error has_error failed failure refused denied rejected exception")
+"""Columns of which true means that it did not work."""
+MESSAGES = INVERTED | several("error_message error_code errormessage exception_message err error_type")
+"""Columns that hold something only where it did not work."""
+EXIT = several("exit_code exitcode exit_status returncode return_code rc errno exit")
+HTTP = re.compile(r"(?:http[ /]?(?:\d(?:\.\d)?)?\s*)?([1-5])(\d\d|xx)(?:\s.*)?\Z", re.IGNORECASE)
+NOTHING = frozenset(("", "null", "none", "nil", "nan", "na", "n/a", "-", "[]", "{}"))
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the user says of outcomes. With one side alone every other word is on the other side."""
+
+    worked: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.worked or self.refused)
+
+
+def plain(word: str) -> str:
+    """Case, spaces and underscores do not matter."""
+    return " ".join(re.sub(r"[\s_\-]+", " ", word).split()).casefold()
+
+
+def read_outcomes(column: str, words: Sequence[str], told: Words) -> dict[str, bool]:
+    """What each word of a column says; an empty cell is the word ''."""
+    if told:
+        return by_told(column, words, told)
+    found = guess(column, words)
+    for word in words:
+        if word not in found:
+            raise MalformedError(unknown(column, word), hint_for(words))
+    return found
+
+
+def understood(column: str, words: Sequence[str]) -> bool:
+    """Whether all words of a column can be outcomes."""
+    found = guess(column, words)
+    return bool(words) and all(word in found for word in words)
+
+
+def by_told(column: str, words: Sequence[str], told: Words) -> dict[str, bool]:
+    worked, refused = {plain(w) for w in told.worked}, {plain(w) for w in told.refused}
+    if both := sorted(worked & refused):
+        raise MalformedError(f"{both[0]!r} is said to be both worked and refused", "keep it in one of the options")
+    for word in sorted(worked | refused):
+        if word not in {plain(w) for w in words}:
+            raise MalformedError(
+                f"{shorten(word)!r} is no word of the column {column!r}", f"its words: {listing(list(words))}"
+            )
+    known, found = guess(column, words), {}
+    for word in words:
+        if plain(word) in worked | refused:
+            found[word] = plain(word) in worked
+        elif not worked or not refused:
+            found[word] = not worked
+        elif word in known:
+            found[word] = known[word]
+        else:
+            raise MalformedError(unknown(column, word), "name it too: --worked WORD or --refused WORD")
+    return found
+
+
+def guess(column: str, words: Sequence[str]) -> dict[str, bool]:
+    """Of the words that are understood."""
+    name = re.sub(r"[\s.:\-]+", "_", column.strip().casefold()).rpartition("__")[2]
+    plainly = {word: plain(word) for word in words}
+    if name in EXIT:
+        return {word: int(w) == 0 for word, w in plainly.items() if re.fullmatch(r"-?\d{1,9}", w)}
+    if name in MESSAGES:
+        good = NOTHING | (REFUSED & {"false", "0", "no", "n", "f"}) | {"ok", "success"}
+        return {word: w in good for word, w in plainly.items()}
+    if all(HTTP.match(w) for w in plainly.values()):
+        return {word: HTTP.match(w)[1] in "123" for word, w in plainly.items()}  # type: ignore[index]
+    found = {}
+    for word, w in plainly.items():
+        if w in WORKED or w in REFUSED:
+            found[word] = w in WORKED
+        elif match := HTTP.match(w):
+            found[word] = match[1] in "123"
+    return found
+
+
+def unknown(column: str, word: str) -> str:
+    if not word:
+        return f"the column {column!r} is empty here: did it work?"
+    return f"the word {shorten(word)!r} of the column {column!r} is not understood: did it work?"
+
+
+def hint_for(words: Sequence[str]) -> str:
+    return f"--worked WORD, --refused WORD ({listing(list(words))}), another column by --ok, or --ok none: all worked"

@@ -1,0 +1,318 @@
+"""Files of events as tables: CSV (also `;` or tabs), JSON Lines with an event a line, XES and Parquet, gzipped or not.
+
+A table knows its columns, a few rows to understand them by, and reads the columns that are asked for. Polars reads and
+groups; nothing here goes through rows one by one but the XML parser and whoever looks for the line of a mistake.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from jaxtyping import Int64
+
+from trace2strips.errors import FileError, TraceError, UserError, shorten
+from trace2strips.files import check_readable, reading
+from trace2strips.traces.text_files import MalformedError
+from trace2strips.traces.xes import XesLog
+
+MAX_UNPACKED = 4 * 2**30  # bytes of a gzipped table
+STEP = 2**22  # bytes that are unpacked at a time
+SAMPLE = 10_000  # rows by which columns are understood
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+MOST_COLUMNS = 10_000
+HEADER = 2**20  # bytes among which the first rows of a text are
+
+
+@dataclass(frozen=True)
+class Table:
+    """`read` gives the columns with these numbers, called "0", "1" …, of which some are wanted as texts and not as a
+    few words that come again and again; `lines` tells where each of so many rows stands."""
+
+    file: str
+    kind: str  # for people
+    names: tuple[str, ...]
+    sample: pl.DataFrame  # the first rows, columns called "0", "1" …
+    read: Callable[[Sequence[int], Sequence[int]], pl.DataFrame]
+    lines: Callable[[int], Int64[np.ndarray, " rows"]]
+    explain: Callable[[], None] = lambda: None  # says what is wrong with the form of the file, if anything is
+
+
+def content(path: Path) -> Path | bytes:
+    """The file itself, or what is in it if it is gzipped: unpacked in steps, to a limit."""
+    check_readable(path)
+    with reading(path), path.open("rb") as file:
+        if file.peek(2)[:2] != b"\x1f\x8b":
+            return path
+        found = io.BytesIO()
+        for part in unpack(gzip.GzipFile(fileobj=file, mode="rb"), path):
+            found.write(part)
+        return found.getvalue()
+
+
+def unpack(stream: Any, path: Path) -> Iterator[bytes]:
+    size = 0
+    while part := stream.read(STEP):
+        size += len(part)
+        if size > MAX_UNPACKED:
+            raise FileError(
+                f"more than {MAX_UNPACKED:,} bytes when unpacked", file=path, hint="is it a log? split it if it is"
+            )
+        yield part
+
+
+def beginning(source: Path | bytes) -> bytes:
+    if isinstance(source, bytes):
+        return source[:HEADER]
+    with source.open("rb") as stream:
+        return stream.read(HEADER)
+
+
+def is_empty(source: Path | bytes) -> bool:
+    return not beginning(source)
+
+
+# --- CSV ---
+
+
+def read_csv_table(path: Path) -> Table:
+    source = content(path)
+    text = decode(beginning(source), path)
+    separator = find_separator(text, path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=False)
+    try:
+        header = next((row for row in reader if any(cell.strip() for cell in row)), [])
+    except csv.Error as error:
+        raise TraceError(f"not CSV: {error}", file=path, line=1) from None
+    if not header:
+        raise TraceError("the file is empty" if is_empty(source) else "no trace in the file", file=path)
+    names = tuple(cell.strip() for cell in header)
+    if len(names) > MOST_COLUMNS:
+        raise TraceError(f"{len(names):,} columns, at most {MOST_COLUMNS:,}", file=path, line=1)
+    skipped = reader.line_num
+
+    def scan(columns: Sequence[int] | None, texts: Sequence[int] = (), rows: int | None = None) -> pl.DataFrame:
+        wanted = sorted(range(len(names)) if columns is None else set(columns))
+        few = set(() if rows is not None else wanted) - set(texts)
+        try:
+            found = pl.read_csv(
+                source, has_header=False, skip_lines=skipped, separator=separator, columns=wanted, n_rows=rows,
+                schema={f"column_{i + 1}": pl.Categorical if i in few else pl.String for i in range(len(names))},
+                encoding="utf8",
+            )  # fmt: skip
+        except pl.exceptions.NoDataError:
+            return pl.DataFrame({str(i): [] for i in wanted}, schema={str(i): pl.String for i in wanted})
+        except pl.exceptions.PolarsError as error:
+            explain()
+            raise TraceError(f"not CSV: {first_line(error)}", file=path) from None
+        return found.rename({f"column_{i + 1}": str(i) for i in wanted})
+
+    def explain() -> None:
+        """Go through all lines to find the first that is wrong."""
+        rows = csv.reader(text_lines(source, path), delimiter=separator, strict=True)
+        try:
+            for row in rows:
+                if row and rows.line_num > skipped and len(row) != len(names):
+                    raise TraceError(
+                        f"{len(row)} columns where the header has {len(names)}",
+                        file=path, line=rows.line_num, hint=f"quote names with {SEPARATORS[separator]}",
+                    )  # fmt: skip
+        except csv.Error as error:
+            raise TraceError(f"not CSV: {error}", file=path, line=rows.line_num) from None
+
+    def lines(count: int) -> Int64[np.ndarray, " rows"]:
+        if not has_quotes(source) or count_newlines(source) - skipped in (count, count - 1):
+            return np.arange(skipped + 1, skipped + 1 + count, dtype=np.int64)
+        rows = csv.reader(text_lines(source, path), delimiter=separator)
+        starts, before = [], 0
+        for _ in rows:  # cells that go over several lines: each row by itself
+            starts.append(before + 1)
+            before = rows.line_num
+        found = np.array([line for line in starts if line > skipped][:count], dtype=np.int64)
+        return np.append(found, np.full(count - len(found), before, dtype=np.int64))
+
+    kind = f"CSV with {SEPARATORS[separator]}"
+    return Table(str(path), kind, names, scan(None, rows=SAMPLE), scan, lines, explain)
+
+
+def decode(raw: bytes, path: Path) -> str:
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileError("UTF-16 text", file=path, line=1, hint="save it as UTF-8: iconv -f utf-16 -t utf-8")
+    if b"\x00" in raw:
+        raise FileError("no text: it has zero bytes", file=path, line=raw[: raw.index(b"\x00")].count(b"\n") + 1)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if len(raw) - error.start < 4 and len(raw) == HEADER:  # cut in the middle of a letter
+            return raw[: error.start].decode("utf-8-sig")
+        line = raw[: error.start].count(b"\n") + 1
+        raise FileError(
+            "not UTF-8 text", file=path, line=line, hint="iconv -f latin1 -t utf-8, if it is text"
+        ) from None
+
+
+def text_lines(source: Path | bytes, path: Path) -> Iterator[str]:
+    stream: io.BufferedIOBase = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+    with stream:
+        for number, raw in enumerate(stream, 1):
+            try:
+                yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise FileError("not UTF-8 text", file=path, line=number, hint="is it a text file?") from None
+
+
+def find_separator(text: str, path: Path) -> str:
+    """The one that occurs most often in the first line, outside of quotes."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    bare = "".join(part for i, part in enumerate(first.split('"')) if i % 2 == 0)
+    counts = {mark: bare.count(mark) for mark in SEPARATORS}
+    best = max(counts.values())
+    if not best:
+        return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    return next(mark for mark, count in counts.items() if count == best)
+
+
+def has_quotes(source: Path | bytes) -> bool:
+    """Only what is quoted can go over several lines."""
+    if isinstance(source, bytes):
+        return b'"' in source
+    with source.open("rb") as stream:
+        return any(b'"' in part for part in iter(lambda: stream.read(STEP), b""))
+
+
+def count_newlines(source: Path | bytes) -> int:
+    """The lines of a text."""
+    if isinstance(source, bytes):
+        return source.count(b"\n") + (not source.endswith(b"\n"))
+    count, last = 0, b"\n"
+    with source.open("rb") as stream:
+        while part := stream.read(STEP):
+            count += part.count(b"\n")
+            last = part[-1:]
+    return count + (last != b"\n")
+
+
+def first_line(error: Exception) -> str:
+    return shorten(str(error).splitlines()[0] if str(error) else type(error).__name__, 100)
+
+
+# --- tables that are read as a whole ---
+
+
+def whole(path: Path, kind: str, frame: pl.DataFrame, lines: Int64[np.ndarray, " rows"]) -> Table:
+    names = tuple(frame.columns)
+    if not names or not len(frame):
+        raise TraceError("no trace in the file", file=path)
+    numbered = frame.rename({name: str(i) for i, name in enumerate(names)})
+
+    def read(columns: Sequence[int], _: Sequence[int] = ()) -> pl.DataFrame:
+        return numbered.select(str(i) for i in sorted(set(columns)))
+
+    return Table(str(path), kind, names, numbered.head(SAMPLE), read, lambda _: lines)
+
+
+def read_parquet_table(path: Path) -> Table:
+    source = content(path)
+    try:
+        frame = flat(pl.read_parquet(source))
+    except pl.exceptions.PolarsError as error:
+        raise TraceError(f"no Parquet file: {first_line(error)}", file=path, hint="copy or export it again") from None
+    return whole(path, "Parquet", frame, np.arange(1, len(frame) + 1))
+
+
+def read_xes_table(path: Path) -> Table:
+    check_readable(path)
+    log = XesLog()
+    try:
+        with reading(path), path.open("rb") as file:
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            log.read(
+                unpack(gzip.GzipFile(fileobj=file, mode="rb"), path) if packed else iter(lambda: file.read(STEP), b"")
+            )
+    except MalformedError as error:
+        raise TraceError(str(error), file=path, line=log.parser.CurrentLineNumber, hint=error.hint) from None
+    frame = pl.DataFrame(log.table(), schema_overrides={})
+    return whole(path, "XES", frame, np.array(log.lines, dtype=np.int64))
+
+
+def read_json_table(path: Path) -> Table:
+    """An event a line."""
+    source = content(path)
+    decode(beginning(source), path)
+    raw = source if isinstance(source, bytes) else source.read_bytes()
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    try:
+        frame = pl.read_ndjson(raw, infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        explain_json(source, path)
+        raise TraceError(f"not JSON Lines: {first_line(error)}", file=path) from None
+    if b"\n\n" not in raw and len(frame) == raw.count(b"\n") + (not raw.endswith(b"\n")):
+        lines = np.arange(1, len(frame) + 1, dtype=np.int64)
+    else:
+        written = (number for number, text in enumerate(text_lines(raw, path), 1) if text.strip())
+        lines = np.fromiter(written, dtype=np.int64)
+    return whole(path, "JSON Lines", flat(frame), lines)
+
+
+def explain_json(source: Path | bytes, path: Path) -> None:
+    for number, text in enumerate(text_lines(source, path), 1):
+        if not text.strip():
+            continue
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            message = error.msg if isinstance(error, json.JSONDecodeError) else "not readable"
+            raise TraceError(f"not JSON: {message}", file=path, line=number, hint="one object a line") from None
+        if not isinstance(found, dict):
+            raise TraceError("an event must be a JSON object", file=path, line=number)
+
+
+def flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """The fields of a field as columns of their own (`args.path`); lists as text."""
+    for _ in range(8):
+        nested = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Struct)]
+        if not nested:
+            break
+        for name in nested:
+            inner = frame[name].struct.unnest()
+            inner = inner.rename({field: f"{name}.{field}" for field in inner.columns})
+            frame = frame.drop(name).hstack([column for column in inner if column.name not in frame.columns])
+    lists = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    return frame.with_columns(
+        pl.col(name).map_elements(lambda value: json.dumps(list(value), default=str), return_dtype=pl.String)
+        for name in lists
+    )
+
+
+READERS: dict[str, Callable[[Path], Table]] = {
+    ".csv": read_csv_table,
+    ".tsv": read_csv_table,
+    ".parquet": read_parquet_table,
+    ".pq": read_parquet_table,
+    ".xes": read_xes_table,
+    ".jsonl": read_json_table,
+    ".ndjson": read_json_table,
+}
+
+
+def table_ending(path: Path) -> str | None:
+    name = path.name.lower().removesuffix(".gz")
+    return next((ending for ending in READERS if name.endswith(ending)), None)
+
+
+def read_table(path: Path) -> Table:
+    ending = table_ending(path)
+    if ending is None:
+        raise UserError(f"no table: {path}")
+    try:
+        return READERS[ending](path)
+    except MalformedError as error:
+        raise TraceError(str(error), file=path, hint=error.hint) from None

@@ -1,0 +1,313 @@
+"""Logs as others write them: columns by their usual names, outcomes by words and codes, order by time, many formats."""
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import Run
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+
+from any_log import STARTS, WRITERS, log_with_starts, names_of_starts
+
+from trace2strips.errors import FileError, TraceError, UserError
+from trace2strips.learners.holding_out import measure
+from trace2strips.learners.learning import learn, load
+from trace2strips.learners.windows.learner import Windows
+from trace2strips.traces import Dataset, read_traces, tables
+from trace2strips.traces.columns import Columns
+from trace2strips.traces.outcomes import Words
+from trace2strips.traces.splitting import hash_trace_slowly, hash_traces, held_back
+from trace2strips.traces.times import TimeError, as_numbers
+from trace2strips.traces.trace import Trace
+from trace2strips.worlds.everyday import WORLDS, everyday_log
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_same_model_from_every_format(world: str, tmp_path: Path) -> None:
+    log = everyday_log(world, 40)
+    expected = learn(log, Windows())
+    assert expected.lifted is not None
+    for ending, writer in WRITERS.items():
+        writer(log, tmp_path / f"log.{ending}")
+        dataset = read_traces(tmp_path / f"log.{ending}")
+        found = {(trace.actions, trace.ok) for trace in dataset}
+        assert found == {(trace.actions, trace.ok) for trace in log}
+        learned = learn(dataset, Windows())
+        assert learned.lifted is not None
+        assert learned.lifted.pddl() == expected.lifted.pddl()
+
+
+ROWS = "id;Activity;Status\n" + "a;open;ok\nb;open;ok\na;open;denied\nb;close;ok\na;close;ok\n"
+
+
+def test_separators_gzip_folders_and_globs(tmp_path: Path) -> None:
+    expected = [Trace(("open", "open", "close"), (True, False, True)), Trace(("open", "close"), (True, True))]
+    told = Columns(case="id")
+    assert list(read_traces(write(tmp_path / "a.csv", ROWS), columns=told)) == expected
+    assert list(read_traces(write(tmp_path / "a.tsv", ROWS.replace(";", "\t")), columns=told)) == expected
+    packed = tmp_path / "b.csv.gz"
+    packed.write_bytes(gzip.compress(ROWS.encode()))
+    assert list(read_traces(packed, columns=told)) == expected
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for name in ("one.csv", "two.csv", "notes.md"):
+        write(folder / name, ROWS)
+    both = read_traces(folder, columns=told)
+    assert list(both) == expected * 2  # without times each file has its own cases
+    assert list(read_traces(folder / "*.csv", columns=told)) == expected * 2
+    assert both.origin is not None
+    assert [Path(both.place(trace)[0] or "").name for trace in range(4)] == ["one.csv"] * 2 + ["two.csv"] * 2
+    lines = [both.place(2, attempt)[1] for attempt in range(3)]
+    assert lines == [2, 4, 6]
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    write(mixed / "a.csv", ROWS.replace("id", "case"))
+    write(mixed / "b.txt", "open !open\n")
+    assert list(read_traces(mixed)) == [*expected, Trace(("open", "open"), (True, False))]
+
+
+def test_one_case_in_two_files_is_one_trace_if_times_order_it(tmp_path: Path) -> None:
+    header = "case,action,ok,time\n"
+    write(tmp_path / "2.csv", header + "1,a,true,2026-01-01 10:00\n")
+    write(tmp_path / "1.csv", header + "1,b,true,2026-01-01 11:00\n")
+    assert [trace.actions for trace in read_traces(tmp_path)] == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "expected"),
+    [
+        ("status", "200 403 500 302", "1001"),
+        ("status", "Success FAILED ok Denied", "1010"),
+        ("ok", "true False 1 0", "1010"),
+        ("exit_code", "0 1 127 0", "1001"),
+        ("result", "5xx 2xx 4xx 200", "0101"),
+        ("error", "no true FALSE E42", "1010"),
+    ],
+)
+def test_outcomes(column: str, words: str, expected: str, tmp_path: Path) -> None:
+    rows = "".join(f"1,a,{word}\n" for word in words.split())
+    (trace,) = read_traces(write(tmp_path / "x.csv", f"case,activity,{column}\n{rows}"))
+    assert trace.ok == tuple(mark == "1" for mark in expected)
+
+
+def test_an_error_is_a_refusal_and_an_empty_one_is_none(tmp_path: Path) -> None:
+    """An agent's tool calls: nested arguments, and an error where a call failed."""
+    calls = [
+        {"session": "s1", "tool": "open", "args": {"file": "a.txt"}, "error": None},
+        {"session": "s1", "tool": "open", "args": {"file": "a.txt"}, "error": "already open"},
+        {"session": "s2", "tool": "close", "args": {"file": "b.txt"}, "error": "not open"},
+        {"session": "s1", "tool": "wait", "args": {}, "error": None},
+    ]
+    path = write(tmp_path / "calls.jsonl", "".join(json.dumps(call) + "\n" for call in calls))
+    found = list(read_traces(path, columns=Columns(arguments=("args.file",))))
+    assert found == [
+        Trace(('["open", "a.txt"]', '["open", "a.txt"]', '["wait"]'), (True, False, True)),
+        Trace(('["close", "b.txt"]',), (False,)),
+    ]
+
+
+def test_words_that_are_mapped(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "case,activity,status\n1,a,green\n1,b,red\n1,c,grey\n")
+    for words, expected in (
+        (Words(("green",)), (True, False, False)),
+        (Words((), ("red",)), (True, False, True)),
+        (Words(("green", "grey"), ("red",)), (True, False, True)),
+    ):
+        assert read_traces(path, columns=Columns(words=words))[0].ok == expected
+    with pytest.raises(TraceError, match=r"x\.csv:2: the word 'green' .*--worked WORD"):
+        read_traces(path)
+    with pytest.raises(TraceError, match=r":4: the word 'grey'"):
+        read_traces(path, columns=Columns(words=Words(("green",), ("red",))))
+
+
+def test_rows_are_ordered_by_time_and_ties_keep_their_order(tmp_path: Path) -> None:
+    rows = "1,c,ok,2026-01-01T10:00:02Z\n1,a,ok,2026-01-01T10:00:00Z\n1,b,ok,2026-01-01T10:00:00Z\n"
+    path = write(tmp_path / "x.csv", "case,activity,result,timestamp\n" + rows)
+    dataset = read_traces(path)
+    assert dataset[0].actions == ("a", "b", "c")
+    assert dataset.origin is not None
+    assert dataset.origin.line.tolist() == [3, 4, 2]
+    assert "3 rows stood in another place" in dataset.origin.understood[3]
+    assert read_traces(path, columns=Columns(time="none"))[0].actions == ("c", "a", "b")
+
+
+def test_times_in_many_forms() -> None:
+    for texts in (
+        ["2026-01-02 03:04:05", "2026-01-02 03:04:06"],
+        ["2026-01-02T03:04:05.1Z", "2026-01-02T03:04:05.25Z"],
+        ["2026-01-02T03:04:05+02:00", "2026-01-02T03:04:05+01:00"],
+        ["31.12.2025 10:11", "01.01.2026 09:00"],
+        ["12/31/2025 10:11 PM", "01/13/2026 09:00 AM"],
+        ["10/Oct/2000:13:55:36 -0700", "10/Oct/2000:13:55:37 -0700"],
+        ["1700000000", "1700000000.5"],
+        ["09:59", "10:00"],
+    ):
+        first, second = as_numbers(pl.Series(texts))
+        assert first < second
+    with pytest.raises(TimeError) as caught:
+        as_numbers(pl.Series(["2026-01-02", "tomorrow"]))
+    assert (caught.value.row, caught.value.text) == (1, "tomorrow")
+    with pytest.raises(TimeError) as caught:
+        as_numbers(pl.Series(["1/2/2026 10:00", "2/1/2026 10:00"]))
+    assert caught.value.row is None
+
+
+def test_lines_survive_quotes_and_empty_lines(tmp_path: Path) -> None:
+    text = 'case,activity,result\n1,"a\nb",ok\n\n1,c,denied\n'
+    dataset = read_traces(write(tmp_path / "x.csv", text))
+    assert dataset.origin is not None
+    assert dataset[0].actions == ("a\nb", "c")
+    assert dataset.origin.line.tolist() == [2, 5]
+
+
+def test_only_completed_activities_of_a_life_cycle_count(tmp_path: Path) -> None:
+    rows = "1,a,start\n1,a,complete\n1,b,schedule\n1,b,complete\n"
+    path = write(tmp_path / "x.csv", "case:concept:name,concept:name,lifecycle:transition\n" + rows)
+    dataset = read_traces(path)
+    assert dataset[0].actions == ("a", "b")
+    assert dataset.origin is not None
+    assert "2 more left out" in dataset.origin.understood[0]
+
+
+def test_what_was_understood_is_five_lines(tmp_path: Path, run: Run) -> None:
+    rows = "".join(f"{n // 4},{'open' if n % 2 else 'close'},host{n % 3},ok\n" for n in range(40))
+    write(tmp_path / "x.csv", "case,activity,host,status\n" + rows)
+    shown = run("check", "x.csv").stdout.splitlines()
+    assert [line.partition(":")[0] for line in shown[:5]] == ["log", "actions", "outcomes", "order", "starts"]
+    assert "--arg host (host0, host1, host2)" in shown[1]
+    assert "the cautious model is learned; log refused attempts to learn more" in shown[2]
+
+
+def test_named_starts_by_a_column(tmp_path: Path, run: Run) -> None:
+    rows = "1,open,ok,shut\n1,open,denied,\n2,open,denied,wide\n2,close,ok,wide\n"
+    path = write(tmp_path / "x.csv", "case,activity,status,begin\n" + rows)
+    assert [trace.state for trace in read_traces(path, columns=Columns(start="begin"))] == ["shut", "wide"]
+    result = run("learn", "x.csv", "--start", "begin", "--out", "r", "--learner", "windows")
+    assert result.returncode == 0, result.stderr
+    assert {"shut", "wide"} <= set(load(tmp_path / "r").vocabulary.init_states)
+
+
+@pytest.mark.parametrize("world", STARTS)
+def test_a_few_starts_that_nobody_tells_are_found(world: str) -> None:
+    actions, starts = tuple(WORLDS[world].actions()), (WORLDS[world].start, *STARTS[world])
+    log, which = log_with_starts(actions, starts, 400, 0)
+    learned = learn(log, Windows())
+    assert len(learned.figures.starts_found) == len(starts)
+    assert (learned.figures.wrong_labels, learned.figures.train_errors) == (0, 0)
+    names = names_of_starts(learned, log, which)
+    assert len(set(names.values())) == len(starts)
+    fresh, real = log_with_starts(actions, starts, 100, 1)
+    told = [Trace(t.actions, t.ok, state=names[start]) for t, start in zip(fresh, real, strict=True)]
+    assert learned.accuracy(told) > 0.9 > learned.accuracy(fresh)
+    assert measure(Dataset.of(log), Windows(), 0.2, 0)["held_out_told_accuracy"] > 0.9
+
+
+def test_suspects_and_proofs_name_the_row(tmp_path: Path) -> None:
+    log = everyday_log("door", 150)
+    WRITERS["csv"](log, tmp_path / "log.csv")
+    lines = (tmp_path / "log.csv").read_text().splitlines()
+    place = next(n for n in range(800, len(lines)) if lines[n].split(";")[2:4] == ["close", "DENIED"])
+    lines[place] = lines[place].replace("DENIED", "Succeeded")
+    write(tmp_path / "log.csv", "\n".join(lines) + "\n")
+    learned = learn(tmp_path / "log.csv", Windows())
+    assert (str(tmp_path / "log.csv"), place + 1, "close") in [(s.file, s.line, s.action) for s in learned.suspects]
+    clean = learn(tmp_path / "log.csv", Windows(noise=0))
+    assert clean.summary.rows
+    assert all(file.endswith("log.csv") for file, _ in clean.summary.rows.values())
+
+
+def test_proofs_survive_a_run_folder(tmp_path: Path) -> None:
+    log = everyday_log("door", 30)
+    WRITERS["xes.gz"](log, tmp_path / "log.xes.gz")
+    learned = learn(tmp_path / "log.xes.gz", Windows())
+    learned.save(tmp_path / "run")
+    again = load(tmp_path / "run")
+    assert again.summary == learned.summary
+    place = next(iter(learned.summary.rows))
+    assert learned.summary.where(place).startswith(f"{tmp_path / 'log.xes.gz'}:")
+
+
+def test_entities_in_xml_are_refused(tmp_path: Path) -> None:
+    bomb = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><log>&b;</log>'
+    with pytest.raises(TraceError, match=r"x\.xes:1: it declares XML entities"):
+        read_traces(write(tmp_path / "x.xes", bomb))
+    outside = '<?xml version="1.0"?><!DOCTYPE l SYSTEM "file:///etc/passwd"><log/>'
+    with pytest.raises(TraceError, match="it declares XML entities"):
+        read_traces(write(tmp_path / "x.xes", outside))
+    with pytest.raises(TraceError, match="no XES file"):
+        read_traces(write(tmp_path / "x.xes", "hello"))
+
+
+def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MAX_UNPACKED", 2**20)
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"case,action,ok\n" + b"1,a,true\n" * 2**20))
+    with pytest.raises(FileError, match=r"more than 1,048,576 bytes when unpacked"):
+        read_traces(path)
+
+
+def test_the_test_part_is_always_the_same_and_never_learned_from() -> None:
+    log = Dataset.of(everyday_log("door", 50) * 2)
+    rest, test = held_back(log, 0.2)
+    again = held_back(log, 0.2)
+    assert np.array_equal(rest, again[0])
+    assert np.array_equal(test, again[1])
+    assert test.sum() == 10
+    assert not {trace.actions for trace in log.chosen(rest)} & {trace.actions for trace in log.chosen(test)}
+
+
+def test_hashes_are_what_plain_integers_give() -> None:
+    log = Dataset.of([*everyday_log("door", 5), Trace((), (), frozenset({"p"}), final={"q": False})])
+    assert hash_traces(log).tolist() == [hash_trace_slowly(log, trace) for trace in range(len(log))]
+
+
+def test_hold_out_and_require(tmp_path: Path, run: Run) -> None:
+    WRITERS["csv"](everyday_log("order", 150), tmp_path / "log.csv")
+    words = ("learn", "log.csv", "--learner", "windows", "--out", "r", "--force")
+    result = run(*words, "--require", "0.5")
+    assert result.returncode == 0, result.stderr
+    shown = result.stdout.splitlines()
+    for beginning in (
+        "explainable: yes",
+        "starts: traces that tell the same",
+        "held out: ",
+        "labels that look wrong: none",
+    ):
+        assert any(line.startswith(beginning) for line in shown), beginning
+    figures = load(tmp_path / "r").figures
+    assert (figures.held_out_traces, figures.held_out_learned_from, figures.traces) == (30, 120, 150)
+    assert figures.understood[0].startswith("log: log.csv, CSV with semicolons")
+    assert run(*words, "--hold-out", "0.5", "--require", "1").returncode in (0, 3)
+    few = run(
+        "learn", "log.csv", "--learner", "windows", "--out", "r", "--force", "--hold-out", "0.97", "--require", "1"
+    )
+    assert few.returncode == 3
+    assert "required 1.0" in few.stderr
+    assert "learned worst: " in few.stdout
+    assert load(tmp_path / "r").figures.held_out_learned_from == 4
+
+
+def test_nothing_refused_gives_the_cautious_model(tmp_path: Path) -> None:
+    worked = [Trace(t.actions, t.ok) for t in everyday_log("order", 100)]
+    only = [Trace(tuple(a for a, ok in zip(t.actions, t.ok, strict=True) if ok), (True,) * sum(t.ok)) for t in worked]
+    WRITERS["csv"](only, tmp_path / "log.csv")
+    learned = learn(read_traces(tmp_path / "log.csv", columns=Columns(ok="none")), Windows())
+    assert "no action was ever refused" in learned.figures.warnings[0]
+    assert str(learned.ask((), "create")).startswith("create: works, for certain")
+    assert "refused" not in str(learned.ask((), "ship")) or "open" in str(learned.ask((), "ship"))
+
+
+@pytest.mark.parametrize("columns", [Columns(case="x"), Columns(arguments=("x",))])
+def test_other_files_have_no_columns(columns: Columns, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="only a log of events"):
+        read_traces(write(tmp_path / "a.txt", "a !b\n"), columns=columns)
