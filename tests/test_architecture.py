@@ -19,7 +19,7 @@ model: . strips vocabulary world goals lifted
 traces: trace dataset_file dataset checking accuracy names text_files csv_log jsonl plain_text formats . one_trace reading
 pddl: names grounding parsing writing .
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
-worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday
+worlds: walks domain blocksworld ferry npuzzle maze logistics pddl_files . sampling everyday
 brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs suspects learner

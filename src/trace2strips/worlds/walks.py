@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from jaxtyping import Bool, Int64, UInt, UInt64
 
-from trace2strips.bits import extend_hash, hash_words, next_random, random_below, random_below_slowly
+from trace2strips.bits import extend_hash, hash_words, next_random, pack, random_below, random_below_slowly, unpack
 from trace2strips.compilation import compiled
 from trace2strips.model.strips import State, StripsAction, StripsModel
 
@@ -75,6 +75,19 @@ def walk_many(
         training, streams, refusals, final, lengths, tokens, labels,
     )  # fmt: skip
     return tokens, labels, final
+
+
+def walk_out(
+    model: StripsModel,
+    starts: Bool[np.ndarray, "traces atoms"],
+    lengths: Int64[np.ndarray, " traces"],
+    rng: np.random.Generator,
+) -> Bool[np.ndarray, "traces atoms"]:
+    """Where random walks of these lengths lead; a dead end ends a walk."""
+    streams = rng.integers(2**64, size=len(starts), dtype=np.uint64)
+    never = np.zeros(len(starts), dtype=bool)
+    _, _, final = walk_many(model, pack(starts), False, streams, never, lengths.copy(), np.uint32)
+    return unpack(final, len(model.atoms))
 
 
 def walk_slowly(

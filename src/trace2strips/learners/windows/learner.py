@@ -65,6 +65,7 @@ class Windows(Learner):
     `noise`: the share of labels that are wrong; None: found out."""
 
     name = "windows"
+    any_objects = True
     separator: str | None = None
     arity: int | None = None
     start: str | None = None
@@ -249,6 +250,11 @@ class Windows(Learner):
             arity += 1
             if count_tokens(found.encoding.projection.schemas, arity) > MOST_TOKENS:
                 return found
+
+    def knows(self, known: Vocabulary, action: str) -> bool:
+        naming = understand(known.actions, self.separator)
+        schema, _ = naming.schema(action)
+        return schema in {found for found, _ in map(naming.schema, known.actions)}
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""
