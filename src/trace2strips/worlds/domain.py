@@ -15,12 +15,13 @@ from trace2strips.model.lifted import LiftedDomain, LiftedProblem, Literal
 from trace2strips.model.strips import StripsModel, StripsProblem, state_of
 from trace2strips.pddl import GroundTask, ground, parse_domain, parse_problem
 from trace2strips.pddl.grounding import reach
-from trace2strips.worlds.walks import walk_out
+from trace2strips.worlds.walks import NOT_BALANCED, Balance, walk_out
 
 # Initial states are dealt to the splits by their hash, so that the test traces and the planning problems of the
 # init-atoms encoding start where no training trace starts.
 SPLIT_BUCKETS = {"plan": range(0, 2), "test": range(2, 5), "train": range(5, 16)}
 BUCKETS = 16
+WALKS = 4  # random walks for each initial state that they shall find
 MAX_ROUNDS = 200  # draws without one fitting state before a domain counts as too small to be split
 
 
@@ -171,10 +172,15 @@ class Domain:
 
     def draw(self, rng: np.random.Generator, count: int) -> Bool[np.ndarray, "count atoms"]:
         """Initial states of the family, and random walks out of them where it says so."""
-        states = self.family.draw(rng, count, self.column)
         if not self.family.walk or not count:
-            return states
-        return walk_out(self.model, states, rng.integers(self.family.walk + 1, size=count), rng)
+            return self.family.draw(rng, count, self.column)
+        states = self.family.draw(rng, WALKS * count, self.column)
+        different = walk_out(self.model, states, self.family.walk, rng, self.balance(self.model))
+        return different[rng.integers(len(different), size=count)]  # what walks rarely meet counts as much
+
+    def balance(self, model: StripsModel) -> Balance:
+        """Where traces start on walks, rare kinds of attempts are as frequent as others, for some or all actions."""
+        return Balance.of(model, self.task.origin) if self.family.walk else NOT_BALANCED
 
     def state_set(self, count: int) -> Bool[np.ndarray, "count atoms"]:
         """S_I of the init-state encoding: fixed for a domain and a number, shared by train, test and planning."""

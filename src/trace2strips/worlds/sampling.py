@@ -231,7 +231,8 @@ def sample_chunk(
 
     actions = StripsModel(domain.model.atoms, tuple(domain.model.action(name) for name in vocabulary.actions))
     domain_tokens, labels, final = walk_many(
-        actions, pack(initial), settings.split == "train", streams, refusals, lengths, token_type(vocabulary)
+        actions, pack(initial), settings.split == "train", streams, refusals, lengths, token_type(vocabulary),
+        domain.balance(actions),
     )
     if states is None:
         prefix = np.concatenate(
