@@ -33,11 +33,11 @@ learners.decoder: learner
 learners: registry learning
 
 judging: . predictors history_pool boundaries world_metrics joint product_search invariants equivalence
-judging: plan_outcomes hidden sources problems starts
+judging: plan_outcomes hidden sources problems starts own_world
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
 report: rows tables sections markdown plots page . illustration benchmarks doc_tables
-commands: . terminal sources domains sample check ground learn evaluate next why suggest plan compare brasp
+commands: . terminal sources domains sample check ground learning_run own_world learn evaluate next why suggest plan compare brasp
 commands: run_display reproduce report demonstration demo
 api cli __main__
 """

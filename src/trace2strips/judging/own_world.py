@@ -7,7 +7,6 @@ made with what was learned, work in the hidden world?
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from trace2strips.judging.joint import Starts
 from trace2strips.judging.plan_outcomes import Outcome, align, judge
 from trace2strips.judging.sources import Source
 from trace2strips.judging.starts import with_final_values
-from trace2strips.learners.learner import Learned
+from trace2strips.learners.learner import Learned, Learner
 from trace2strips.model.strips import StripsModel, StripsProblem, membership
 from trace2strips.model.world import WorldModel
 from trace2strips.planning.planners import Status
@@ -53,12 +52,11 @@ def training_traces(world: World, traces: int, seed: int, all_attempts: bool) ->
     return sample_world(world, SampleSettings(traces, TRAIN_LENGTH, "train", "atoms", "goal", seed), tried=tried)
 
 
-def test_traces(world: World, train: Dataset, known: Callable[[str], bool], seed: int) -> Dataset:
+def test_traces(world: World, train: Dataset, learner: Learner, seed: int) -> Dataset:
     """Longer ones, from starts held back, with all actions that something can be known of."""
     settings = SampleSettings(TEST_TRACES, TEST_LENGTH, "test", "atoms", "goal", seed)
-    names = {name for one in world.instances for name in one.reachable_actions}
-    tried = {name for name in names if known(name)}
-    return sample_world(world, settings, tried=tried)
+    names = [name for one in world.instances for name in one.reachable_actions]
+    return sample_world(world, settings, tried=learner.known_actions(train.vocabulary, names))
 
 
 @dataclass(frozen=True)
@@ -119,6 +117,10 @@ class WorldReport:
         """Equivalent if all are, different if one is."""
         verdicts = [one.comparison.verdict for one in self.instances]
         return DIFFERENT if DIFFERENT in verdicts else next((v for v in verdicts if v != EQUIVALENT), EQUIVALENT)
+
+    @property
+    def summary(self) -> str:
+        return f"{self.verdict}, proven" if self.verdict == EQUIVALENT else self.verdict
 
     @property
     def plans(self) -> tuple[PlannedProblem, ...]:

@@ -94,9 +94,9 @@ class Learner(ABC):
         """Refuse test traces with names that nothing was learned of."""
         check_names(known, used)
 
-    def knows(self, known: Vocabulary, action: str) -> bool:
-        """Whether something may have been learned of this action."""
-        return (Kind.ACTION, action) in known.numbers
+    def known_actions(self, known: Vocabulary, actions: Iterable[str]) -> set[str]:
+        """Those of the actions of which something may have been learned."""
+        return set(actions) & set(known.actions)
 
     def read_lifted(self, record: Mapping[str, Any] | None) -> Lifted | None:
         """The lifted world that a run folder keeps, for learners that make one."""

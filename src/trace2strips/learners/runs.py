@@ -6,6 +6,7 @@ model.pddl, model.json, weights.safetensors
 domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
 support.txt           of windows: how sure each precondition and effect is (also in model.json)
 summary.json.gz       of windows: what is kept of the log
+own-world.json        of a world of the user's own: what was learned against the hidden domain
 suspects.csv          labels that are probably wrong, where there are some
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
@@ -48,6 +49,7 @@ RESULT_FILES = (
     "support.txt",
     "summary.json.gz",
     "suspects.csv",
+    "own-world.json",
     "weights.safetensors",
     "log.jsonl",
 )

@@ -251,10 +251,10 @@ class Windows(Learner):
             if count_tokens(found.encoding.projection.schemas, arity) > MOST_TOKENS:
                 return found
 
-    def knows(self, known: Vocabulary, action: str) -> bool:
+    def known_actions(self, known: Vocabulary, actions: Iterable[str]) -> set[str]:
         naming = understand(known.actions, self.separator)
-        schema, _ = naming.schema(action)
-        return schema in {found for found, _ in map(naming.schema, known.actions)}
+        schemas = {schema for schema, _ in map(naming.schema, known.actions)}
+        return {action for action in actions if naming.schema(action)[0] in schemas}
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""
