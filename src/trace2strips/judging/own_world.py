@@ -193,8 +193,9 @@ def over_instance(learned: Learned, domain: Domain) -> WorldModel:
 
 
 def compare_instance(
-    learned: Learned, world: WorldModel, domain: Domain, seed: int = 0, max_pairs: int = MAX_PAIRS
-) -> Comparison:
+    learned: Learned, world: WorldModel, domain: Domain, seed: int = 0, max_pairs: int = MAX_PAIRS,
+    exhaust: bool = False,
+) -> Comparison:  # fmt: skip
     """From the initial states of the problems and from others, drawn at random."""
     a = Source("learned", world.model, world, domain, learned)
     b = Source(domain.name, domain.model, domain=domain)
@@ -203,7 +204,7 @@ def compare_instance(
     rows = np.unique(np.concatenate([given, domain.draw_states(rng, STARTS)]), axis=0)
     atoms = domain.model.atoms
     starts = Starts(a.tell(rows, atoms), b.tell(rows, atoms), origin=f"initial states of {domain.name}")
-    return compare(*with_final_values(a, b), starts, max_pairs, seed)
+    return compare(*with_final_values(a, b), starts, max_pairs, seed, exhaust=exhaust)
 
 
 def plan_problem(problem: StripsProblem, world: WorldModel, planning: Planning) -> PlannedProblem:

@@ -175,8 +175,10 @@ class Domain:
         if not self.family.walk or not count:
             return self.family.draw(rng, count, self.column)
         states = self.family.draw(rng, WALKS * count, self.column)
-        different = walk_out(self.model, states, self.family.walk, rng, self.balance(self.model))
-        return different[rng.integers(len(different), size=count)]  # what walks rarely meet counts as much
+        met = walk_out(self.model, states, self.family.walk, rng, self.balance(self.model))
+        different = np.unique(met, axis=0)  # here what walks rarely meet counts as much
+        rare = different[rng.integers(len(different), size=count)]
+        return np.where(rng.random((count, 1)) < 0.5, rare, met[:count])
 
     def balance(self, model: StripsModel) -> Balance:
         """Where traces start on walks, rare kinds of attempts are as frequent as others, for some or all actions."""

@@ -125,15 +125,17 @@ def walk_out(
     most: int,
     rng: np.random.Generator,
     balance: Balance = NOT_BALANCED,
-) -> Bool[np.ndarray, "states atoms"]:
-    """A state of each random walk of up to so many steps, however early a dead end ends it; each state once."""
+) -> Bool[np.ndarray, "walks atoms"]:
+    """A state of each random walk of up to so many steps, however early a dead end ends it. Short walks are as frequent
+    as long ones: where nothing can be undone most happens at first."""
     streams = rng.integers(2**64, size=len(starts), dtype=np.uint64)
     never = np.zeros(len(starts), dtype=bool)
     lengths = np.full(len(starts), most)
     walk_many(model, pack(starts), False, streams.copy(), never, lengths, np.uint32, balance)
-    lengths = rng.integers(lengths + 1)  # the same walks again, up to there
+    doublings = rng.integers(most.bit_length() + 1, size=len(starts))
+    lengths = rng.integers(np.minimum(lengths, 2**doublings) + 1)  # the same walks again, up to there
     _, _, final = walk_many(model, pack(starts), False, streams, never, lengths, np.uint32, balance)
-    return unpack(np.unique(final, axis=0), len(model.atoms))
+    return unpack(final, len(model.atoms))
 
 
 def walk_slowly(
