@@ -41,7 +41,7 @@ def compare(
     a PDDL --domain have objects of their own, and a learned model is compared over the objects of each.
     """
     from trace2strips.commands.sources import find_world, open_source
-    from trace2strips.judging.own_world import compare_instance, over_instance
+    from trace2strips.judging.own_world import WALK, compare_instance, over_instance
     from trace2strips.judging.equivalence import compare as compare_models
     from trace2strips.judging.sources import Source, over_same_actions
     from trace2strips.judging.starts import choose_starts, with_final_values
@@ -49,7 +49,7 @@ def compare(
     if second is None and domain is None:
         raise UserError("there is nothing to compare with", hint="a second model, or --domain with --problem")
     files = domain is not None and domain.endswith(".pddl")
-    world = None if domain is None else find_world(domain, problem if files else None)
+    world = None if domain is None else find_world(domain, problem if files else None, WALK if second is None else 0)
     starting = None if files else problem
     if starting is not None and len(starting) > 1:
         raise UserError("several starts are given", hint="one --problem, or those of a --domain in PDDL")

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from trace2strips.commands.learning_run import finish, run_learner
 from trace2strips.commands.terminal import ArgOption, DomainOption, ForceOption, ProblemsOption, QuietOption
 from trace2strips.errors import UserError, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
@@ -66,6 +65,7 @@ def learn(
     of learning from both logs at once. It is written to RUN, or to --out.
     """
     from trace2strips.learners.learner import Job
+    from trace2strips.commands.learning_run import finish, run_learner
     from trace2strips.commands.own_world import learn_own_world
     from trace2strips.learners.learning import load
     from trace2strips.learners.registry import make_learner
