@@ -21,6 +21,7 @@ from trace2strips.report.benchmarks import (
     Record,
     benchmark_sections,
     difficulty,
+    foreign,
     one_state,
     trials,
     windows,
@@ -50,6 +51,7 @@ the first part as a page with plots.
 EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in other pages: which file, and how
     "decoder-trials": ("decoder_trials", trials),
     "difficulty": ("problem_difficulty", difficulty),
+    "foreign": ("foreign", foreign),
     "one-state": ("one_state", one_state),
     "windows": ("windows", windows),
     "windows-equivalence": ("windows_equivalence", windows_equivalence),
