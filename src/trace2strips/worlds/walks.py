@@ -15,7 +15,7 @@ from trace2strips.compilation import compiled
 from trace2strips.model.strips import Atom, State, StripsAction, StripsModel
 
 TRIES = 8  # blind draws of an inapplicable action before those not tried yet are listed
-DRAWS = 16  # of an applicable action until one of the wanted kind is found
+DRAWS = 16  # of an applicable action, which show of what kinds there are some
 
 
 @dataclass(frozen=True)
@@ -182,22 +182,11 @@ def choose_near_slowly(
     model: StripsModel, state: State, tried: set[tuple[State, int]], random: Callable[[], int], balance: Balance,
     last: int | None,
 ) -> int | None:  # fmt: skip
-    """An action that a random precondition refuses, every second time one that the last action has made false. Of some
-    that are looked at it is the one with fewest false preconditions: what each is shows best where all others hold."""
+    """An action that one random precondition alone refuses, every second time one that the last action has made false:
+    what a precondition is shows where all others hold. If tries find none, one with fewest false preconditions."""
     groups = len(balance.group_start) - 1
-
-    def nearest(members: list[tuple[int, Atom]]) -> int | None:
-        start, looked_at = random_below_slowly(random, len(members)), 1 + random_below_slowly(random, len(members))
-        best, fewest = None, 0
-        for i in range(looked_at):
-            candidate, atom = members[(start + i) % len(members)]
-            missing = len(model.actions[candidate].pre - state)
-            if atom not in state and (state, candidate) not in tried and (best is None or missing < fewest):
-                best, fewest = candidate, missing
-            if fewest == 1:
-                break
-        return best
-
+    best: int | None = None
+    fewest = 0
     for _ in range(TRIES if groups > 0 else 0):
         members: list[tuple[int, Atom]] = []
         if last is not None and random() >> 63 == 1:
@@ -209,20 +198,31 @@ def choose_near_slowly(
             group = random_below_slowly(random, groups)
             places = range(*balance.group_start[group : group + 2].tolist())
             members = [(int(balance.group_action[i]), model.atoms[balance.group_atom[i]]) for i in places]
-        best = nearest(members) if members else None
-        if best is not None:
-            return best
-    return None
+        if not members:
+            continue
+        start, looked_at = random_below_slowly(random, len(members)), 1 + random_below_slowly(random, len(members))
+        for i in range(looked_at):
+            candidate, atom = members[(start + i) % len(members)]
+            missing = len(model.actions[candidate].pre - state)
+            if atom not in state and (state, candidate) not in tried and (best is None or missing < fewest):
+                best, fewest = candidate, missing
+            if fewest == 1:
+                return best
+    return best
 
 
 def choose_applicable_slowly(applicable: list[int], random: Callable[[], int], kinds: Sequence[int]) -> int:
-    """Any; with kinds one of a random kind, if some draws find it."""
-    wanted = random_below_slowly(random, max(kinds) + 1) if kinds else 0
-    for _ in range(DRAWS if kinds else 1):
+    """Any; where actions have kinds, one of a random kind among those that some draws find."""
+    if not kinds:
+        return applicable[random_below_slowly(random, len(applicable))]
+    seen: set[int] = set()
+    for _ in range(DRAWS):
         candidate = applicable[random_below_slowly(random, len(applicable))]
-        if kinds and kinds[candidate] == wanted:
-            break
-    return candidate
+        if kinds[candidate] not in seen:
+            seen.add(kinds[candidate])
+            if random_below_slowly(random, len(seen)) == 0:  # so each of the kinds has the same chance in the end
+                chosen = candidate
+    return chosen
 
 
 class ActionOrder:
@@ -301,6 +301,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
     words = final.shape[1]
     for t in numba.prange(len(lengths)):
         missing = np.empty(actions, dtype=np.int64)
+        seen = np.full(number, -1, dtype=np.int64)
         order = np.empty(actions, dtype=np.int64)
         where = np.empty(actions, dtype=np.int64)
         state = final[t]
@@ -341,7 +342,7 @@ def walk_traces(  # type: ignore[no-untyped-def]
             if chosen < 0 and (refuse or (training and applicable == 0)) and applicable < actions:
                 chosen = choose_refused(t, position, applicable, actions, order, streams, table, states, tokens)
             if chosen < 0 and applicable > 0 and (training or not refuse):
-                chosen = choose_applicable(t, applicable, order, streams, kinds, number)
+                chosen = choose_applicable(t, position, applicable, order, streams, kinds, seen)
             if chosen < 0:
                 break  # a dead end, or nothing left to refuse
             tokens[t, position] = chosen
@@ -380,6 +381,7 @@ def choose_near(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """`choose_near_slowly`; -1 where none is found. It is noted."""
     key = hash_words(states[position])
+    best = -1
     for _ in range(TRIES):
         lost = -1
         if last >= 0 and next_random(streams, t) >> np.uint64(63) == np.uint64(1):
@@ -402,7 +404,6 @@ def choose_near(  # type: ignore[no-untyped-def]
             first, size = group_start[group], group_start[group + 1] - group_start[group]
         start = random_below(streams, t, size)
         looked_at = 1 + random_below(streams, t, size)
-        best = -1
         for i in range(looked_at):
             place = first + (start + i) % size
             candidate = need[place] if lost >= 0 else group_action[place]
@@ -416,24 +417,27 @@ def choose_near(  # type: ignore[no-untyped-def]
             best = candidate
             if missing[best] == 1:
                 break
-        if best >= 0:
-            table[find_refusal(best, t, position, key, table, states, tokens)] = position
-            return best
-    return -1
+        if best >= 0 and missing[best] == 1:
+            break
+    if best >= 0:
+        table[find_refusal(best, t, position, key, table, states, tokens)] = position
+    return best
 
 
 @compiled()
-def choose_applicable(t, applicable, order, streams, kinds, number):  # type: ignore[no-untyped-def]
-    """`choose_applicable_slowly`."""
+def choose_applicable(t, position, applicable, order, streams, kinds, seen):  # type: ignore[no-untyped-def]
+    """`choose_applicable_slowly`; seen[kind] is the position at which the kind was seen last."""
     if len(kinds) == 0:
         return order[random_below(streams, t, applicable)]
-    wanted = random_below(streams, t, number)
-    candidate = -1
+    chosen, different = -1, 0
     for _ in range(DRAWS):
         candidate = order[random_below(streams, t, applicable)]
-        if kinds[candidate] == wanted:
-            break
-    return candidate
+        if seen[kinds[candidate]] != position:
+            seen[kinds[candidate]] = position
+            different += 1
+            if random_below(streams, t, different) == 0:
+                chosen = candidate
+    return chosen
 
 
 @compiled()
