@@ -2,9 +2,10 @@
 
     python benchmarks/foreign.py --out results/foreign.json
 
-`trace2strips learn --domain benchmarks/domains/NAME/domain.pddl --problem …/p1.pddl … --traces 300 --seed S` in a process
-of its own, for each domain and three seeds. From its own-world.json: accuracy on longer traces from starts held back,
-whether the model is equivalent to the hidden one in every problem, how many problems were planned rightly, and seconds.
+`trace2strips learn --domain benchmarks/domains/NAME/domain.pddl --problem …/p1.pddl … --traces 300 --seed S` in a
+process of its own, for each domain and three seeds. From its own-world.json: accuracy on longer traces from starts held
+back, whether the model is equivalent to the hidden one in every problem, how many problems were planned rightly, and
+seconds.
 """
 
 from __future__ import annotations

@@ -124,7 +124,9 @@ def test_several_problems_share_one_domain(run: Run, tmp_path: Path) -> None:
     assert starts == {frozenset({"off_l1", "on_l2"}), frozenset({"on_l1", "on_l2"})}
     assert run(*words, "--force", "--problem", "r.pddl").returncode == 0  # with objects of its own
     assert read_traces(tmp_path / "x.txt")[49].init == frozenset({"off_l1", "on_l2"})
-    refused(run, tmp_path, "ground", "d.pddl", "--problem", "p.pddl", "--problem", "r.pddl", message="r.pddl: its objects")
+    refused(
+        run, tmp_path, "ground", "d.pddl", "--problem", "p.pddl", "--problem", "r.pddl", message="r.pddl: its objects"
+    )
 
 
 def test_the_first_problem_file_is_the_one_written(run: Run, tmp_path: Path) -> None:

@@ -270,7 +270,9 @@ def test_broken_problems_say_what_and_where(text: str) -> None:
 
 def test_what_is_added_and_deleted_at_once_is_added() -> None:
     """As PDDL says; in single instances and in a whole schema."""
-    domain = parse_domain(DOMAIN.replace(" (not (= ?a ?b))", "").replace("(in ?x hall) (not", "(in ?x hall) (free) (not"))
+    domain = parse_domain(
+        DOMAIN.replace(" (not (= ?a ?b))", "").replace("(in ?x hall) (not", "(in ?x hall) (free) (not")
+    )
     task = ground(domain, parse_problem(PROBLEM, domain))
     stays = task.model.action("move_r1_hall_hall")
     assert (stays.pre, stays.add, stays.delete) == ({"in_r1_hall"}, {"in_r1_hall"}, set())

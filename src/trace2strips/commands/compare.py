@@ -41,8 +41,8 @@ def compare(
     a PDDL --domain have objects of their own, and a learned model is compared over the objects of each.
     """
     from trace2strips.commands.sources import find_world, open_source
-    from trace2strips.judging.own_world import WALK, compare_instance, over_instance
     from trace2strips.judging.equivalence import compare as compare_models
+    from trace2strips.judging.own_world import WALK, compare_instance, over_instance
     from trace2strips.judging.sources import Source, over_same_actions
     from trace2strips.judging.starts import choose_starts, with_final_values
 

@@ -51,7 +51,7 @@ def evaluate(
     from trace2strips.commands.sources import find_world
     from trace2strips.judging.hidden import find_hidden_domain
     from trace2strips.judging.own_world import over_instance
-    from trace2strips.judging.plan_outcomes import PlanningReport, evaluate_planning, need_unseen
+    from trace2strips.judging.plan_outcomes import Judged, PlanningReport, evaluate_planning, need_unseen
     from trace2strips.judging.world_metrics import measure_learned
     from trace2strips.learners.learning import load
     from trace2strips.planning.plans import Limits, get_planner
@@ -81,7 +81,8 @@ def evaluate(
     metrics = learned.figures.record()
     report = None
     if hidden is not None and learned.world is not None and problems:
-        judged, needing = [], []
+        judged: list[Judged] = []
+        needing: list[str] = []
         with progress_bar("planning", problems, quiet) as advance:
             for one in hidden.instances:
                 own = given_problems(one) if encoding == "atoms" else []

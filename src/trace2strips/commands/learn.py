@@ -60,13 +60,15 @@ def learn(
     """Learn a STRIPS world model from traces.
 
     Writes model.pddl, model.json, metrics.json and weights; windows also the lifted domain.pddl, problems and
-    summary.json.gz, all it keeps of the log. With --domain traces are sampled from that world, and what was learned is
-    compared with it and plans its problems (own-world.json). With --update RUN that is enough to go on: the result is that
+    summary.json.gz, all it keeps of the log. With --update RUN that is enough to go on: the result is that
     of learning from both logs at once. It is written to RUN, or to --out.
+
+    With --domain (and --problem, if it is a PDDL file) traces are sampled there. What was learned is compared
+    with that world and plans its problems: own-world.json.
     """
-    from trace2strips.learners.learner import Job
     from trace2strips.commands.learning_run import finish, run_learner
     from trace2strips.commands.own_world import learn_own_world
+    from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import load
     from trace2strips.learners.registry import make_learner
     from trace2strips.learners.runs import open_run

@@ -61,8 +61,8 @@ def test_traces(world: World, train: Dataset, learner: Learner, seed: int) -> Da
 
 @dataclass(frozen=True)
 class PlannedProblem:
-    """A given problem: what its plan is worth in the hidden world. `possible`: whether the hidden world has a plan; None
-    where nobody asked, as there is one that works, or found out."""
+    """A given problem: what its plan is worth in the hidden world. `possible`: whether the hidden world has a plan;
+    None where nobody asked, as there is one that works, or found out."""
 
     name: str
     outcome: Outcome

@@ -8,7 +8,6 @@ from itertools import islice, product
 from math import prod
 from typing import TypeVar
 
-from trace2strips.errors import PddlError
 from trace2strips.model.lifted import LiftedDomain, LiftedProblem, Literal, Schema
 from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
 from trace2strips.pddl.names import find_joiner, unambiguous_names
@@ -122,7 +121,7 @@ def opposites(domain: LiftedDomain, asked: Collection[Literal]) -> dict[Literal,
 def refuse_too_many(
     domain: LiftedDomain, objects: dict[str, str], statics: set[Literal], fluent: Collection[str]
 ) -> None:
-    """Count the instances before they are made: those that static facts allow, times all objects for other variables."""
+    """Count the instances before they are made: those that static facts allow, times all objects for the others."""
     total = 0
     for schema in domain.schemas:
         fitting = fitting_objects(schema, domain, objects)

@@ -1,8 +1,8 @@
 """PDDL text to domains, problems and propositional models. What cannot be read is told with file, line and column.
 
-Supported of PDDL: `:strips`, `:typing` with `either`, constants, `=`, negative preconditions and goals. Action costs are
-read over: they change nothing of what works. Requirements are only a promise of the file, so what is not supported is
-told where it is used.
+Supported of PDDL: `:strips`, `:typing` with `either`, constants, `=`, negative preconditions and goals. Action costs
+are read over: they change nothing of what works. Requirements are only a promise of the file, so what is not supported
+is told where it is used.
 """
 
 from __future__ import annotations
@@ -153,7 +153,9 @@ def parse_domain(text: str, file: str | None = None) -> LiftedDomain:
     requirements = body_of(sections, ":requirements")
     for node in requirements:
         if node.word not in REQUIREMENTS:
-            node.fail(f"unknown requirement {shorten(node.word)}", hint=suggest(node.word, REQUIREMENTS, "requirements"))
+            node.fail(
+                f"unknown requirement {shorten(node.word)}", hint=suggest(node.word, REQUIREMENTS, "requirements")
+            )
     typed = bool(sections[":types"]) or any(node.word == ":typing" for node in requirements)
     types = read_types(body_of(sections, ":types"))
     constants = read_objects(body_of(sections, ":constants"), types, {})
@@ -180,7 +182,9 @@ def parse_domain(text: str, file: str | None = None) -> LiftedDomain:
 def numbers_ignored(sections: Sequence[Node]) -> tuple[str, ...]:
     """A condition on a number is refused where it stands, so numbers that are only changed decide nothing."""
     return tuple(
-        str(PddlError("costs and other numbers are ignored: no condition asks for them", file=node.file, line=node.line))
+        str(
+            PddlError("costs and other numbers are ignored: no condition asks for them", file=node.file, line=node.line)
+        )
         for node in sections
     )
 
@@ -207,8 +211,9 @@ def parse_problem(text: str, domain: LiftedDomain, file: str | None = None) -> L
         for node in conjuncts(section.items[1]):
             inner, is_negative = strip_not(node)
             (negative if is_negative else goal).append(read_fact(inner, domain, known, "goal"))
-    lists = (tuple(dict.fromkeys(facts)) for facts in (init, goal, negative))
-    return LiftedProblem(name, domain.name, tuple(objects.items()), *lists, numbers_ignored(sections[":metric"]))
+    starts, wanted, unwanted = (tuple(dict.fromkeys(facts)) for facts in (init, goal, negative))
+    remarks = numbers_ignored(sections[":metric"])
+    return LiftedProblem(name, domain.name, tuple(objects.items()), starts, wanted, unwanted, remarks)
 
 
 def is_number(node: Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +167,7 @@ class World:
     def only(self) -> Domain:
         """The one instance, for work that is about one set of objects."""
         if len(self.instances) > 1:
-            problem = self.instances[1].family.files[-1]
+            problem = self.instances[1].family.files[1]
             raise PddlError("its objects or static facts differ from those of the first problem", file=problem,
                             hint="give one problem at a time")  # fmt: skip
         return self.instances[0]
@@ -196,7 +196,7 @@ def world_from_files(domain_path: str | Path, problem_paths: Sequence[str | Path
     instances, remarks = [], [*domain.remarks, *(text for p in problems for text in p.remarks)]
     for group in groups.values():
         some, files = [problems[i] for i in group], [path.name, *(paths[i].name for i in group)]
-        family = with_file(paths[group[0]], lambda a=some, b=files: PddlFiles(text, domain, a, b, joiner, walk))
+        family = with_file(paths[group[0]], partial(PddlFiles, text, domain, some, files, joiner, walk))
         name = path.stem if len(groups) == 1 else f"{path.stem}-{paths[group[0]].stem}"
         instances.append(Domain(name, family))
         for i, goal in zip(group, family.goals, strict=True):

@@ -87,8 +87,8 @@ def sample(
     tried: Collection[str] | None = None,
 ) -> Dataset:
     """Draw traces. Training sets lose the actions that were never applicable in them (partial grounding);
-    a test set takes the vocabulary of its training set through `like`. Where it is said which actions are `tried`, all of
-    these stay, whether they ever worked or not. `progress` is told how many traces are new.
+    a test set takes the vocabulary of its training set through `like`. Where it is said which actions are `tried`, all
+    of these stay, whether they ever worked or not. `progress` is told how many traces are new.
     """
     states = domain.state_set(settings.states) if settings.states else None
     names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
@@ -231,7 +231,13 @@ def sample_chunk(
 
     actions = StripsModel(domain.model.atoms, tuple(domain.model.action(name) for name in vocabulary.actions))
     domain_tokens, labels, final = walk_many(
-        actions, pack(initial), settings.split == "train", streams, refusals, lengths, token_type(vocabulary),
+        actions,
+        pack(initial),
+        settings.split == "train",
+        streams,
+        refusals,
+        lengths,
+        token_type(vocabulary),
         domain.balance(actions),
     )
     if states is None:

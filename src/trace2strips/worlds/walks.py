@@ -333,12 +333,11 @@ def walk_traces(  # type: ignore[no-untyped-def]
             else:
                 refuse = refusals[t] and position == lengths[t] - 1
             chosen = -1
-            if (refuse or (training and applicable == 0)) and applicable < actions:
-                if len(group_start) > 1:
-                    chosen = choose_near(
-                        t, position, missing, state, group_start, group_action, group_atom, need_start, need,
-                        effect_start, effect, effect_value, last, streams, table, states, tokens,
-                    )  # fmt: skip
+            if (refuse or (training and applicable == 0)) and applicable < actions and len(group_start) > 1:
+                chosen = choose_near(
+                    t, position, missing, state, group_start, group_action, group_atom, need_start, need,
+                    effect_start, effect, effect_value, last, streams, table, states, tokens,
+                )  # fmt: skip
             if chosen < 0 and (refuse or (training and applicable == 0)) and applicable < actions:
                 chosen = choose_refused(t, position, applicable, actions, order, streams, table, states, tokens)
             if chosen < 0 and applicable > 0 and (training or not refuse):
