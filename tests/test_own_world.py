@@ -59,11 +59,11 @@ def test_one_command_from_files_to_proof(run: Run, tmp_path: Path) -> None:
     two = options("lockers")
     result = run("learn", *two, "--traces", 200, "--out", "run")
     assert (result.returncode, result.stderr) == (0, "")
-    assert "domain-p1, 18 actions: equivalent, proven" in result.stdout
-    assert "domain-p2, 16 actions: equivalent, proven" in result.stdout
+    assert "lockers-p1, 18 actions: equivalent, proven" in result.stdout
+    assert "lockers-p2, 16 actions: equivalent, proven" in result.stdout
     last = result.stdout.splitlines()[-1]
     assert re.fullmatch(
-        r"domain: equivalent, proven; test accuracy 1.00000; plans 2 of 2; .* s: run/own-world.json", last
+        r"lockers: equivalent, proven; test accuracy 1.00000; plans 2 of 2; .* s: run/own-world.json", last
     )
     report = json.loads((tmp_path / "run" / "own-world.json").read_text())
     told = ("verdict", "plans", "plans_right", "test_accuracy", "traces", "test_traces", "never_worked", "seed")
@@ -82,7 +82,7 @@ def test_one_command_from_files_to_proof(run: Run, tmp_path: Path) -> None:
         assert [(one["problem"], one["outcome"]) for one in planned] == [("p1", "correct"), ("p2", "correct")]
     shown = run("plan", "run", *two)
     assert shown.stdout.startswith("; p1\n")
-    assert shown.stderr.count("in domain: correct") == 2
+    assert shown.stderr.count("in lockers: correct") == 2
     assert run("sample", *two, "--traces", 30, "--walk", 20, "--out", "x.jsonl").returncode == 0
     checked = run("check", "x.jsonl", *two)
     assert checked.returncode == 0
@@ -96,7 +96,7 @@ def test_a_model_that_is_wrong_is_shown_wrong(run: Run, tmp_path: Path) -> None:
     assert result.returncode == 0
     report = json.loads((tmp_path / "run" / "own-world.json").read_text())
     assert report["verdict"] == "different"
-    assert "domain: different; test accuracy" in result.stdout
+    assert "gripper: different; test accuracy" in result.stdout
     world = own_world("gripper")
     for instance, found in zip(world.instances, report["instances"], strict=True):
         comparison = found["comparison"]
@@ -233,7 +233,7 @@ def test_a_test_set_of_several_problems_takes_the_vocabulary_of_its_training_set
     test = sample_world(world, SampleSettings(50, 40, "test"), like=train)
     assert test.vocabulary == train.vocabulary
     assert compare_with(test, world.model) is None
-    with pytest.raises(DomainError, match="the training set has domain 'domain', not 'blocksworld:3'"):
+    with pytest.raises(DomainError, match="the training set has domain 'hanoi', not 'blocksworld:3'"):
         sample_world(World("b", (get_domain("blocksworld:3"),)), SampleSettings(5, 5, "test"), like=train)
 
 
@@ -300,6 +300,16 @@ def test_what_is_too_large_is_said_before_the_work(run: Run, tmp_path: Path) -> 
     assert result.returncode == 2
     assert "too large to ground: up to action 'move' there are at least 500,001 instances" in result.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_the_page_shows_what_is_printed(run: Run) -> None:
+    """docs/own-world.md, up to the seconds that it takes."""
+    page = (DOMAINS.parent.parent / "docs" / "own-world.md").read_text()
+    (command, shown) = re.search(r"```sh\n(trace2strips learn .*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()  # type: ignore[union-attr]
+    words = [str(DOMAINS.parent.parent / word) if "/" in word else word for word in command.replace("\\\n", " ").split()]
+    printed = run(*words[1:]).stdout
+    seconds = re.compile(r"\d+\.\d s")
+    assert seconds.sub("… s", printed) == seconds.sub("… s", shown)
 
 
 def test_a_run_of_a_own_world_is_a_run_like_any_other(run: Run, tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ def world_from_files(domain_path: str | Path, problem_paths: Sequence[str | Path
     text = read_text(path)
     domain = parse_domain(text, str(path))
     problems = [parse_problem(read_text(p), domain, str(p)) for p in paths]
+    world = domain.name if path.stem == "domain" else path.stem  # as many call all their files
     joiner = find_joiner(words_of(domain, [name for p in problems for name, _ in (*p.objects, *domain.constants)]))
     groups: dict[tuple[frozenset[tuple[str, str]], frozenset[Literal]], list[int]] = {}
     for number, problem in enumerate(problems):
@@ -197,12 +198,12 @@ def world_from_files(domain_path: str | Path, problem_paths: Sequence[str | Path
     for group in groups.values():
         some, files = [problems[i] for i in group], [path.name, *(paths[i].name for i in group)]
         family = with_file(paths[group[0]], partial(PddlFiles, text, domain, some, files, joiner, walk))
-        name = path.stem if len(groups) == 1 else f"{path.stem}-{paths[group[0]].stem}"
+        name = world if len(groups) == 1 else f"{world}-{paths[group[0]].stem}"
         instances.append(Domain(name, family))
         for i, goal in zip(group, family.goals, strict=True):
             never = [str(x) for x in goal if x is not None and family.names[x] in family.task.out_of_reach]
             remarks += [f"{paths[i]}: the goal {shorten(atom)} can never become true" for atom in sorted(never)[:1]]
-    return World(path.stem, tuple(instances), tuple(remarks))
+    return World(world, tuple(instances), tuple(remarks))
 
 
 def domain_from_files(domain_path: str | Path, problem_paths: Sequence[str | Path]) -> Domain:
