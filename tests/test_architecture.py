@@ -21,7 +21,7 @@ traces: trace dataset_file dataset places states checking accuracy names text_fi
 traces: outcomes columns times xes tables events joining formats . splitting one_trace examples reading
 pddl: names grounding parsing writing . unified
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
-worlds: domain blocksworld ferry npuzzle maze logistics pddl_files . walks sampling everyday
+worlds: walks domain blocksworld ferry npuzzle maze logistics pddl_files . sampling everyday
 brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs suspects verdicts rules card learner
@@ -35,11 +35,12 @@ learners.decoder: learner
 learners: registry learning holding_out telling
 
 judging: . predictors history_pool boundaries world_metrics joint product_search invariants equivalence
-judging: plan_outcomes hidden sources problems starts
+judging: plan_outcomes hidden sources problems starts own_world
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
 report: rows tables sections markdown plots page . illustration benchmarks doc_tables
-commands: . terminal log_options sources domains sample check ground learn evaluate next why suggest judge explain export plan compare brasp
+commands: . terminal log_options sources domains sample check ground learning_run own_world learn evaluate next why suggest
+commands: judge explain export plan compare brasp
 commands: run_display reproduce report demonstration demo
 api cli __main__
 """

@@ -43,6 +43,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
         "attention",
         "completion",
         "decoder_trials",
+        "foreign",
         "one_state",
         "windows",
         "windows_equivalence",

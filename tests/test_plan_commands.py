@@ -149,7 +149,7 @@ def test_the_plan_is_written(run: Run, tmp_path: Path) -> None:
 
 def test_mistakes(run: Run, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.pddl").write_text("(define (problem p) (:domain learned)\n (:init (nothing))\n (:goal (and)))")
-    (tmp_path / "other.pddl").write_text("(define (problem p) (:domain gripper) (:init) (:goal (and)))")
+    (tmp_path / "other.pddl").write_text("(define (problem p) (:domain gripper) (:init (at-robby)) (:goal (and)))")
     words = ("plan", runs / "atoms", "--init", TABLE)
     cases: list[tuple[tuple[object, ...], str]] = [
         ((*words, "--goal", "on_b1_b9"), "unknown atom 'on_b1_b9' (hint: did you mean 'on_b1_b"),
@@ -164,7 +164,7 @@ def test_mistakes(run: Run, runs: Path, tmp_path: Path) -> None:
         ((*words, "--after", "jump"), "unknown action 'jump'"),
         ((*words, "--goal", "on_b1_b2", "--problem", "bad.pddl"), "--problem says init and goal already"),
         (("plan", runs / "atoms", "--problem", "bad.pddl"), "bad.pddl:2"),
-        (("plan", runs / "atoms", "--problem", "other.pddl"), "the problem is for domain 'gripper'"),
+        (("plan", runs / "atoms", "--problem", "other.pddl"), "other.pddl:1:46: unknown predicate 'at-robby'"),
         (("plan", runs / "atoms", "--problem", "missing.pddl"), "missing.pddl"),
         (
             (*words, "--goal", "on_b1_b2", "--planner", "mimmir"),

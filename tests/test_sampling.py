@@ -31,7 +31,7 @@ from trace2strips.pddl import format_domain, format_problem
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import BENCHMARKS, Domain, domain_from_files, get_domain
 from trace2strips.worlds.sampling import SampleSettings, chunk_size, sample
-from trace2strips.worlds.walks import walk_many, walk_slowly
+from trace2strips.worlds.walks import NOT_BALANCED, Balance, walk_many, walk_slowly
 
 
 @settings(max_examples=60)
@@ -76,11 +76,12 @@ def test_labels_agree_with_the_classifier(
 @given(
     st.sampled_from(BENCHMARKS).map(lambda name: get_domain(name).model) | models(),
     st.booleans(),
+    st.booleans(),
     st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 40), st.booleans()), min_size=1, max_size=3),
     st.randoms(use_true_random=False),
 )
 def test_the_compiled_walk_is_the_slow_one(
-    model: StripsModel, training: bool, rows: list[tuple[int, int, bool]], random: Random
+    model: StripsModel, training: bool, balanced: bool, rows: list[tuple[int, int, bool]], random: Random
 ) -> None:
     """The same random stream, the same actions, labels and last state."""
     starts = [frozenset(atom for atom in model.atoms if random.random() < 0.6) for _ in rows]
@@ -88,12 +89,17 @@ def test_the_compiled_walk_is_the_slow_one(
         np.array(column, dtype=kind)
         for column, kind in zip(zip(*rows, strict=True), (np.uint64, np.int64, bool), strict=True)
     )
+    balance = NOT_BALANCED
+    if balanced:  # a few schemas and predicates, as names do not matter here
+        words = {action.name: (f"schema{i % 2}",) for i, action in enumerate(model.actions)}
+        words |= {atom: (f"predicate{i % 3}",) for i, atom in enumerate(model.atoms)}
+        balance = Balance.of(model, words)
     expected = [
-        walk_slowly(model, start, training, refusal, length, random_stream(seed))
+        walk_slowly(model, start, training, refusal, length, random_stream(seed), balance)
         for start, (seed, length, refusal) in zip(starts, rows, strict=True)
     ]
     tokens, labels, final = walk_many(
-        model, pack(membership(model, starts)), training, streams, refusals, lengths, np.uint16
+        model, pack(membership(model, starts)), training, streams, refusals, lengths, np.uint16, balance
     )
     for t, (numbers, refused, last) in enumerate(expected):
         assert tokens[t, : lengths[t]].tolist() == numbers

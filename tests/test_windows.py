@@ -514,7 +514,7 @@ def test_sampled_files_say_how_their_names_are_read(tmp_path: Path, ending: str)
 def test_a_separator_that_objects_contain_is_not_said(tmp_path: Path) -> None:
     domain, problem = tmp_path / "d.pddl", tmp_path / "p.pddl"
     domain.write_text("(define (domain d) (:predicates (on ?x)) (:action flip :parameters (?x) :effect (on ?x)))")
-    for objects, said in (("a b", "_"), ("a_1 b_1", None)):
+    for objects, said in (("a b", "_"), ("a_1 b_1", "__"), ("a_ b", None)):
         problem.write_text(
             f"(define (problem p) (:domain d) (:objects {objects}) (:init) (:goal (on {objects.split()[0]})))"
         )

@@ -23,6 +23,7 @@ from trace2strips.commands.log_options import (
 )
 from trace2strips.commands.terminal import (
     ArgOption,
+    DomainOption,
     JsonOption,
     ProblemsOption,
     QuietOption,
@@ -31,7 +32,7 @@ from trace2strips.commands.terminal import (
     progress_bar,
     table_of_pairs,
 )
-from trace2strips.errors import PddlError, TraceError, listing, printable, with_file
+from trace2strips.errors import TraceError, listing, printable, with_file
 
 if TYPE_CHECKING:
     from trace2strips.model.strips import StripsModel
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace file or dataset.")],
-    domain: Annotated[str | None, typer.Option(help="Check names and labels against this domain as well.")] = None,
+    domain: DomainOption = None,
     problem: ProblemsOption = None,
     strips: Annotated[bool, typer.Option("--strips", help="Does a STRIPS model fit? Exit code 3: none.")] = False,
     separator: Annotated[
@@ -64,15 +65,13 @@ def check(
     """Statistics of a trace file, or what is wrong with it and where.
 
     Contradictions (an action worked here and was refused there, after the same history) are counted.
-    They are no error: exit code 0, learning still works. Labels that disagree with --domain are one.
+    They are no error: exit code 0, learning still works. Names and labels that disagree with --domain are one.
     Traces that start in a named state are compared only in a .t2s, which says what holds in it.
     """
-    from trace2strips.commands.sources import find_domain
+    from trace2strips.commands.sources import find_world
     from trace2strips.traces import describe, find_contradictions, read_traces, unknown_starts
 
-    if problem and domain is None:
-        raise PddlError("--problem needs --domain", hint="--domain DOMAIN.pddl --problem PROBLEM.pddl")
-    model = None if domain is None else find_domain(domain, problem).model
+    model = None if domain is None and not problem else find_world(domain, problem).model
     level = start_level(start, file)
     columns = told_columns(case, action, ok, time, arg, worked, refused, start)
     with progress_bar("reading", size_of(file), quiet) as advance:

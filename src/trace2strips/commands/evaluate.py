@@ -20,6 +20,7 @@ from trace2strips.commands.log_options import (
 )
 from trace2strips.commands.terminal import (
     ArgOption,
+    DomainOption,
     JsonOption,
     MemoryOption,
     PlannerOption,
@@ -32,7 +33,7 @@ from trace2strips.commands.terminal import (
     show_figures,
     table_of_pairs,
 )
-from trace2strips.errors import DomainError, PddlError, UserError, with_file
+from trace2strips.errors import DomainError, UserError, with_file
 
 
 def evaluate(
@@ -45,9 +46,11 @@ def evaluate(
     time: TimeOption = None,
     worked: WorkedOption = None,
     refused: RefusedOption = None,
-    domain: Annotated[str | None, typer.Option(help="The hidden domain; default: the one of the traces.")] = None,
+    domain: DomainOption = None,
     problem: ProblemsOption = None,
-    problems: Annotated[int, typer.Option(help="How many of its planning problems to solve; 0: none.")] = 100,
+    problems: Annotated[
+        int, typer.Option(help="How many planning problems to solve, of PDDL files each at most once; 0: none.")
+    ] = 100,
     planner: PlannerOption = "mimir",
     max_states: StatesOption = 10**6,
     max_seconds: SecondsOption = 300,
@@ -58,31 +61,33 @@ def evaluate(
 ) -> None:
     """How well a learned model predicts traces, and plans.
 
-    Each plan is tried out on the hidden domain.
+    Each plan is tried out on the hidden domain: --domain, or the one that the traces name.
     """
-    from trace2strips.commands.sources import find_domain
+    from trace2strips.commands.sources import find_world
     from trace2strips.judging.hidden import find_hidden_domain
-    from trace2strips.judging.plan_outcomes import evaluate_planning, need_unseen
+    from trace2strips.judging.own_world import over_instance
+    from trace2strips.judging.plan_outcomes import Judged, PlanningReport, evaluate_planning, need_unseen
     from trace2strips.judging.world_metrics import measure_learned
     from trace2strips.learners.learning import load
     from trace2strips.planning.plans import Limits, get_planner
     from trace2strips.traces import read_traces
+    from trace2strips.worlds import World
+    from trace2strips.worlds.pddl_files import given_problems
 
     limits = Limits(max_states, max_seconds, max_memory)
     get_planner(planner)
     if problems < 0:
         raise UserError(f"{problems} problems", hint="--problems 100, or 0 for none")
-    if problem and domain is None:
-        raise PddlError("--problem needs --domain", hint="--domain DOMAIN.pddl --problem PROBLEM.pddl")
+    given = None if domain is None and not problem else find_world(domain, problem)
     learned = load(run)
     if world:
         with_file(run, learned.need_world)
     encoding = learned.figures.encoding or "atoms"
     hidden, unknown = None, None
     try:
-        hidden = find_hidden_domain(learned.figures) if domain is None else find_domain(domain, problem)
+        hidden = given or World(str(learned.figures.domain), (find_hidden_domain(learned.figures),))
     except DomainError as error:
-        if world or domain is not None:
+        if world:
             raise
         unknown = error
     if test is not None:
@@ -92,19 +97,25 @@ def evaluate(
     metrics = learned.figures.record()
     report = None
     if hidden is not None and learned.world is not None and problems:
-        chosen = hidden.problems(problems, encoding)
+        judged: list[Judged] = []
+        needing: list[str] = []
         with progress_bar("planning", problems, quiet) as advance:
-            report = evaluate_planning(learned.world, hidden, encoding, chosen, planner, limits, advance)
-        needing = need_unseen(learned.world, hidden, chosen)
+            for one in hidden.instances:
+                own = given_problems(one) if encoding == "atoms" else []
+                chosen = own[: problems - len(judged)] if own else one.problems(problems, encoding)
+                found = over_instance(learned, one) if own else learned.world
+                judged += evaluate_planning(found, one, encoding, chosen, planner, limits, advance).judged
+                needing += need_unseen(found, one, chosen)
+        report = PlanningReport(tuple(judged))
         metrics |= {**report.row(), "planner": planner, "problems_with_unseen_actions": len(needing)}
     if world and hidden is not None:
-        metrics["world"] = measure_learned(learned, hidden, encoding).row()
+        metrics["world"] = measure_learned(learned, hidden.only, encoding).row()
     if as_json:
         print(json.dumps(metrics, indent=1))
         return
     show_figures(run, learned.figures)
     if report is not None and hidden is not None:
-        title = f"{problems} problems of {hidden.name}, planned by {planner}"
+        title = f"{len(report.judged)} problems of {hidden.name}, planned by {planner}"
         plain_console().print(table_of_pairs(title, report.summary(), numbers=True))
     elif problems and not quiet:
         why = unknown if learned.world is not None else "a network alone is no model to plan with"

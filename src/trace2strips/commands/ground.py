@@ -8,15 +8,16 @@ from typing import Annotated
 
 import typer
 
-from trace2strips.commands.terminal import DomainArgument, ForceOption, ProblemsOption
+from trace2strips.commands.terminal import DomainArgument, DomainOption, ForceOption, ProblemsOption
 from trace2strips.errors import FileError
 from trace2strips.files import check_writable, writing_text
 
 
 def ground(
-    domain: DomainArgument,
+    domain: DomainArgument = None,
     out: Annotated[Path | None, typer.Option(help="Write the propositional domain here.")] = None,
     out_problem: Annotated[Path | None, typer.Option(help="Write the propositional problem here.")] = None,
+    hidden: DomainOption = None,
     problem: ProblemsOption = None,
     force: ForceOption = False,
 ) -> None:
@@ -24,13 +25,13 @@ def ground(
 
     Every planner accepts it.
     """
-    from trace2strips.commands.sources import find_domain
+    from trace2strips.commands.sources import find_world
     from trace2strips.pddl import format_model, format_model_problem
 
     targets = [check_writable(path, force) for path in (out, out_problem) if path is not None]
     if len(set(targets)) < len(targets):
         raise FileError("--out and --out-problem name one file", file=out, hint="name two")
-    source = find_domain(domain, problem)
+    source = find_world(hidden, problem, argument=domain).only
     text = format_model(source.model)
     problem_text = format_model_problem(source.first_problem()) if out_problem is not None else ""
     with ExitStack() as stack:  # both files are renamed into place after both are written

@@ -19,20 +19,24 @@ from trace2strips.commands.log_options import (
     start_level,
     told_columns,
 )
-from trace2strips.commands.terminal import ArgOption, ForceOption, QuietOption, place_of, show_figures, training_bar
-from trace2strips.errors import UserError, printable, with_file
+from trace2strips.commands.terminal import ArgOption, DomainOption, ForceOption, ProblemsOption, QuietOption
+from trace2strips.errors import UserError, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
 
 if TYPE_CHECKING:
-    from trace2strips.learners.learner import Figures, Learned
-    from trace2strips.learners.training import Report
-    from trace2strips.traces import Dataset
+    from trace2strips.learners.learner import Figures
 
 
 def learn(
     traces: Annotated[
-        Path, typer.Argument(metavar="TRACES", help="Log, trace file or dataset to learn from; a folder or 'glob*'.")
-    ],
+        Path | None,
+        typer.Argument(metavar="TRACES", help="Log, trace file or dataset; a folder or 'glob*'; none with --domain."),
+    ] = None,
+    domain: DomainOption = None,
+    problem: ProblemsOption = None,
+    count: Annotated[
+        int | None, typer.Option("--traces", help="With --domain: how many traces to sample; default: by its size.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run; an unfinished one there goes on.")] = None,
     update: Annotated[
         Path | None, typer.Option(metavar="RUN", help="A finished run of windows: learn from its log and this one.")
@@ -89,13 +93,16 @@ def learn(
 
     Columns of a log of events (CSV, JSON Lines, XES, Parquet) are known by their usual names; what was understood is
     printed first. Without --test a part of the traces is held back to measure how well others are predicted.
+
+    With --domain (and --problem, if it is a PDDL file) traces are sampled there. What was learned is compared
+    with that world and plans its problems: own-world.json.
     """
-    from trace2strips.learners.holding_out import with_held_out
+    from trace2strips.commands.learning_run import finish, run_learner
+    from trace2strips.commands.own_world import learn_own_world
     from trace2strips.learners.learner import Job
-    from trace2strips.learners.learning import learn as learn_model
     from trace2strips.learners.learning import load
     from trace2strips.learners.registry import make_learner
-    from trace2strips.learners.runs import RunLog, content_hash, open_run
+    from trace2strips.learners.runs import open_run
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate, "separator": separator,
@@ -104,6 +111,17 @@ def learn(
     columns = told_columns(case, action, ok, time, arg, worked, refused, start)
     check_shares(hold_out, require, test)
     given = {name: value for name, value in told.items() if value is not None}
+    if domain is not None or problem or count is not None:
+        logs = {"TRACES": traces, "--test": test, "--update": update, "--arg": arg, "--hold-out": hold_out}
+        for name in (name for name, value in logs.items() if value):
+            raise UserError(f"--domain samples its own traces, and {name} is given", hint="one of the two")
+        if out is None:
+            raise UserError("where shall the run go?", hint="--out FOLDER")
+        found = learn_own_world(domain, problem, count, make_learner(learner, given), out, seed, force, quiet)
+        check_required(found.figures, require)
+        return
+    if traces is None:
+        raise UserError("there is nothing to learn from", hint="a trace file, or --domain DOMAIN --problem FILE")
     if update is not None:
         if given or learner not in (DEFAULT, "windows"):
             raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
@@ -129,22 +147,7 @@ def learn(
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
         with_file(str(test), lambda: chosen.check_names(dataset.vocabulary, testing.vocabulary))
-    open_run(out, chosen.run_settings(seed, content_hash(dataset)), force)
-    log = RunLog(out)
-    try:
-        with training_bar(quiet) as show:
-
-            def watch(stage: str, report: Report) -> None:
-                log.write(stage, report)
-                show(stage, report)
-
-            learned = with_file(
-                traces, lambda: learn_model(dataset, chosen, seed=seed, test=testing, folder=out, watch=watch)
-            )
-            if testing is None and hold_out != 0:
-                learned = with_held_out(learned, dataset, hold_out)
-    finally:
-        log.close()
+    learned = run_learner(chosen, dataset, testing, traces, out, seed, force, quiet, hold_out)
     finish(learned, dataset, traces, out, quiet)
     check_required(learned.figures, require)
 
@@ -170,36 +173,3 @@ def check_required(figures: Figures, require: float | None) -> None:
     if found < require:
         print(f"trace2strips: accuracy {found:.5f}, required {require}", file=sys.stderr)
         raise typer.Exit(3)
-
-
-def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: bool) -> None:
-    """Write what was learned and tell of it."""
-    from trace2strips.learners.telling import tell
-
-    learned.write(out)
-    warn(learned.figures, dataset, traces)
-    if not quiet:
-        if learned.lifted is not None:
-            print(f"names: {printable(learned.lifted.understood())}; lifted: {out / 'domain.pddl'}")
-        if learned.figures.earlier_traces is not None:
-            print(f"{learned.figures.earlier_traces:,} traces were known before; accuracy is that on the new ones")
-        for line in tell(learned):
-            print(line)
-        show_figures(out, learned.figures)
-        if learned.support:
-            levels = [one.level for one in learned.support]
-            counts = ", ".join(f"{levels.count(level)} {level}" for level in ("certain", "likely", "free"))
-            print(f"preconditions and effects of the lifted model: {counts}: {out / 'support.txt'}")
-
-
-def warn(figures: Figures, dataset: Dataset, file: Path) -> None:
-    """What a user should know of the traces, a line each on standard error."""
-    for warning in figures.warnings:
-        print(f"trace2strips: {warning}", file=sys.stderr)
-    if (first := figures.first_contradiction) is not None:
-        worked, refused = (place_of(dataset, file, *which) for which in (first.worked, first.refused))
-        example = f"{printable(first.action)} worked {worked} and was refused {refused} after the same history"
-        print(
-            f"trace2strips: {figures.contradictions} contradictions in the labels, for example {example}",
-            file=sys.stderr,
-        )

@@ -42,14 +42,14 @@ def told_columns(
     return Columns(case, action, ok, time, tuple(arg or ()), column, Words(tuple(worked or ()), tuple(refused or ())))
 
 
-def start_level(start: str | None, log: Path) -> str | None:
+def start_level(start: str | None, log: Path | None) -> str | None:
     """The level of starts; None where a column is named instead, or nothing."""
     from trace2strips.learners.windows.starts import StartLevel
     from trace2strips.traces.formats import find_files, is_event_log
 
     if start is None or start in tuple(StartLevel):
         return start
-    if all(is_event_log(file) for file in find_files(log)):
+    if log is not None and all(is_event_log(file) for file in find_files(log)):
         return None
     hint = f"{', '.join(StartLevel)}, or a column of a log of events"
     raise UserError(f"unknown level of starts {start!r}", hint=hint)

@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trace2strips.commands.terminal import (
+    DomainOption,
     ForceOption,
     JsonOption,
     MemoryOption,
     PlannerOption,
+    ProblemsOption,
     SecondsOption,
     StatesOption,
 )
-from trace2strips.errors import UserError, printable, with_file
+from trace2strips.errors import UserError, printable, shorten, with_file
 from trace2strips.files import check_writable, writing_text
 
 if TYPE_CHECKING:
     from trace2strips.judging.sources import Source
     from trace2strips.model.goals import Goal
     from trace2strips.model.strips import State, StripsProblem
+    from trace2strips.planning.plans import Limits
     from trace2strips.traces.trace import Trace
 
 SUGGESTIONS = 3
@@ -34,8 +37,8 @@ SUGGESTIONS = 3
 
 def plan(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Run folder, domain name or PDDL file; a lifted one needs --problem.")
-    ],
+        str | None, typer.Argument(metavar="MODEL", help="Run folder, domain name or PDDL file; default: --domain.")
+    ] = None,
     init: Annotated[
         list[str] | None, typer.Option(metavar="ATOMS", help="Start here: true atoms, or a learned initial state.")
     ] = None,
@@ -49,7 +52,8 @@ def plan(
     enable: Annotated[
         list[str] | None, typer.Option(metavar="ACTION", help="Make this action possible; may be repeated.")
     ] = None,
-    problem: Annotated[Path | None, typer.Option(help="Start and goal from this PDDL problem.")] = None,
+    domain: DomainOption = None,
+    problem: ProblemsOption = None,
     planner: PlannerOption = "mimir",
     optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
     certain: Annotated[
@@ -66,17 +70,30 @@ def plan(
 
     All goals that are given hold at the end of the plan; names have spaces, commas or ';' between them.
     Of a run of learner windows it says which steps are certain: they work in every model that fits the
-    log. Exit code 0: here is a plan; 1: there is none, or the limits were reached.
+    log. With --domain and --problem in PDDL it plans these problems, and says whether the plans work in that
+    domain. Exit code 0: here is a plan; 1: there is none, or the limits were reached.
     """
-    from trace2strips.commands.sources import open_source
-    from trace2strips.pddl import encode_name
+    from trace2strips.commands.sources import find_world, open_source
     from trace2strips.planning.plans import Limits, Status, get_planner, solve
 
     limits = Limits(max_states, max_seconds, max_memory)
     get_planner(planner)
     if out is not None:
         check_writable(out, force)
-    asked = pose_question(open_source(model, problem), init, goal, after, enable, problem, certain)
+    if domain is not None and (problem or domain.endswith(".pddl")):
+        if certain or any(option is not None for option in (init, goal, after, enable)):
+            raise UserError("the problems say init and goal already",
+                            hint="leave out --init, --goal, --after, --enable and --certain")  # fmt: skip
+        raise typer.Exit(plan_given(model, domain, problem, planner, optimal, limits, out, force, as_json))
+    if model is None and domain is None:
+        raise UserError("which model shall plan?", hint="a run folder, a domain name, or --domain with --problem")
+    if problem is not None and len(problem) > 1:
+        raise UserError("several problems are given", hint="one --problem, or those of a --domain in PDDL")
+    only = problem[0] if problem else None
+    source = open_source(model or str(domain), only)
+    if model is not None and domain is not None:
+        source = replace(source, domain=find_world(domain, None).only)
+    asked = pose_question(source, init, goal, after, enable, only, certain)
     source = asked.source
     for task in asked.tasks(certain, optimal):
         result = solve(task, planner, optimal, limits)
@@ -102,15 +119,65 @@ def plan(
         print(f"{len(result.plan)} actions{count}{states}, {result.seconds:.3f} s", file=sys.stderr)
         if any(result.certain):
             print(f"certain if {'; '.join(assumptions)} (--json proves each step)", file=sys.stderr)
-            if problem is not None and asked.first is not None and asked.first.init is None:
+            if only is not None and asked.first is not None and asked.first.init is None:
                 start = "where traces do that tell nothing" if asked.first.state is None else repr(asked.first.state)
                 print(f"and if the problem begins {printable(start)}", file=sys.stderr)
             if not asked.enable or asked.goal.true or asked.goal.false:
                 print("that the goal holds then is what the small model says", file=sys.stderr)
-    if out is not None and result.plan is not None:
-        with writing_text(out, force=force) as stream:
-            stream.writelines(f"({encode_name(name)})\n" for name in result.plan)
+    write_plan(result.plan, out, force)
     raise typer.Exit(0 if result.plan is not None else 1)
+
+
+def write_plan(plan: tuple[str, ...] | None, out: Path | None, force: bool) -> None:
+    from trace2strips.pddl import encode_name
+
+    if out is not None and plan is not None:
+        with writing_text(out, force=force) as stream:
+            stream.writelines(f"({encode_name(name)})\n" for name in plan)
+
+
+def plan_given(
+    model: str | None, domain: str, problems: list[Path] | None, planner: str, optimal: bool, limits: Limits,
+    out: Path | None, force: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Plan the problems of a PDDL domain, with a learned model or with the domain itself."""
+    from trace2strips.commands.sources import find_world, open_source, tell_remarks
+    from trace2strips.judging.own_world import over_instance
+    from trace2strips.judging.plan_outcomes import align, judge
+    from trace2strips.planning.plans import solve
+    from trace2strips.worlds.pddl_files import given_problems
+
+    world = find_world(domain, problems)
+    tell_remarks(world, as_json)
+    learned = None if model is None else open_source(model).learned
+    if model is not None and learned is None:
+        raise UserError(f"{shorten(model)!r} was not learned", hint="a run folder, or --domain and --problem alone")
+    tasks = [
+        (task, task if learned is None else align(task, over_instance(learned, one)))
+        for one in world.instances
+        for task in given_problems(one)
+    ]
+    if out is not None and len(tasks) > 1:
+        raise UserError(f"{len(tasks)} plans and one file", hint="one --problem with --out")
+    told = []
+    for task, posed in tasks:
+        result = solve(posed, planner, optimal, limits)
+        told.append({"problem": task.name, **asdict(result), "status": result.status.value, "planner": planner,
+                     "outcome": judge(task, result).value})  # fmt: skip
+        for name in ("steps", "certain_only"):
+            told[-1].pop(name)
+        if not as_json:
+            if len(tasks) > 1:
+                print(f"; {printable(task.name)}")
+            for line in [str(result)] if result.plan is None else result.lines():
+                print(line)
+            if result.plan is not None:
+                print(f"{len(result.plan)} actions, {result.seconds:.3f} s, in {world.name}: {judge(task, result)}",
+                      file=sys.stderr)  # fmt: skip
+        write_plan(result.plan, out, force)
+    if as_json:
+        print(json.dumps(told[0] if len(told) == 1 else told, indent=1))
+    return 0 if all(one["plan"] is not None for one in told) else 1
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,16 @@ themselves.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from trace2strips.errors import DomainError, FileError, shorten, with_file
+from trace2strips.errors import DomainError, FileError, PddlError, UserError, printable, shorten, with_file
 from trace2strips.judging.hidden import find_hidden_domain
 from trace2strips.judging.sources import Source
 from trace2strips.learners.learner import Figures
 from trace2strips.learners.learning import load
 from trace2strips.pddl import read_domain, read_model
-from trace2strips.worlds import Domain, domain_from_files, get_domain
+from trace2strips.worlds import Domain, World, domain_from_files, get_domain, world_from_files
 
 
 def open_source(name: str, problem: Path | None = None) -> Source:
@@ -57,10 +58,26 @@ def hidden_domain_or_none(figures: Figures) -> Domain | None:
         return None
 
 
-def find_domain(name: str, problems: list[Path] | None) -> Domain:
-    """A benchmark domain, or one from PDDL files."""
+def find_world(name: str | None, problems: list[Path] | None, walk: int = 0, argument: str | None = None) -> World:
+    """What --domain and --problem name, alike for all commands: a benchmark domain, or PDDL files, each problem with
+    objects of its own. `argument`: the same without --domain. `walk`: traces of PDDL files start up to so many random
+    steps away."""
+    if name is not None and argument is not None:
+        raise UserError(f"two domains, {shorten(argument)!r} and --domain {shorten(name)}", hint="name one of them")
+    name = argument if name is None else name
+    if name is None and problems:
+        raise PddlError("--problem needs --domain", hint="--domain DOMAIN.pddl --problem PROBLEM.pddl")
+    if name is None:
+        raise UserError("no domain is named", hint="--domain blocksworld-5b, or --domain D.pddl --problem P.pddl")
     if name.endswith(".pddl") or problems:
-        return domain_from_files(name, problems or [])
+        return world_from_files(name, problems or [], walk)
     if Path(name).is_dir():
         raise FileError("is a folder, not a domain", file=name, hint="a run has its model in model.pddl, if it has one")
-    return get_domain(name)
+    domain = get_domain(name)
+    return World(name, (domain,))
+
+
+def tell_remarks(world: World, quiet: bool = False) -> None:
+    """What was read but does not count, or cannot be, a line each on standard error."""
+    for remark in () if quiet else world.remarks:
+        print(f"trace2strips: {printable(remark)}", file=sys.stderr)

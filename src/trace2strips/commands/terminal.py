@@ -33,13 +33,13 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress ba
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 
-DomainArgument = Annotated[
-    str, typer.Argument(metavar="DOMAIN", help="A name (blocksworld-5b), a size (ferry:10x8) or a PDDL file.")
-]
-ProblemsOption = Annotated[  # plan and compare take one problem, of a model that is propositional already
+DOMAINS = "a name (blocksworld-5b), a size (ferry:10x8) or a PDDL file"
+DomainArgument = Annotated[str | None, typer.Argument(metavar="DOMAIN", help=f"The domain, as --domain: {DOMAINS}.")]
+DomainOption = Annotated[str | None, typer.Option("--domain", metavar="DOMAIN", help=f"The hidden domain: {DOMAINS}.")]
+ProblemsOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--problem", metavar="FILE", help="PDDL problem of a PDDL domain file, with its objects; may be repeated."
+        "--problem", metavar="FILE", help="PDDL problem of --domain, with objects of its own; may be repeated."
     ),
 ]
 PlannerOption = Annotated[str, typer.Option(help=f"{', '.join(PLANNERS)}.")]

@@ -69,6 +69,7 @@ class Learner(ABC):
     """What turns traces into a model."""
 
     name: ClassVar[str]  # on the command line, in run folders and in rows of results
+    any_objects: ClassVar[bool] = False  # whether what is learned holds for objects that the log never had
 
     def told_by(self, dataset: Dataset) -> Learner:
         """The same with what the traces say of themselves, where nobody said otherwise."""
@@ -110,6 +111,10 @@ class Learner(ABC):
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Refuse test traces with names that nothing was learned of."""
         check_names(known, used)
+
+    def known_actions(self, known: Vocabulary, actions: Iterable[str]) -> set[str]:
+        """Those of the actions of which something may have been learned."""
+        return set(actions) & set(known.actions)
 
     def read_lifted(self, record: Mapping[str, Any] | None) -> Lifted | None:
         """The lifted world that a run folder keeps, for learners that make one."""

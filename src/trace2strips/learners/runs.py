@@ -7,6 +7,7 @@ card.md, card.html     the model card: what was learned from what, how sure it i
 domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
 support.txt           of windows: how sure each precondition and effect is (also in model.json)
 summary.json.gz       of windows: what is kept of the log
+own-world.json        of a world of the user's own: what was learned against the hidden domain
 suspects.csv          labels that are probably wrong, where there are some
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
@@ -52,6 +53,7 @@ RESULT_FILES = (
     "card.html",
     "summary.json.gz",
     "suspects.csv",
+    "own-world.json",
     "weights.safetensors",
     "log.jsonl",
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NoReturn
 
 from trace2strips.errors import PddlError
 
 OBJECT = "object"  # the root of every type hierarchy
+EITHER = "|"  # between the parts of a union type: (either truck plane) is truck|plane
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Schema:
-    """An action schema; `negative_pre` may hold static literals only, `=` stands among both."""
+    """An action schema; `=` stands among `pre` and `negative_pre`. What it adds and deletes at once is added."""
 
     name: str
     parameters: tuple[tuple[str, str], ...]  # (variable, type)
@@ -49,14 +51,26 @@ class LiftedDomain:
     predicates: tuple[tuple[str, tuple[str, ...]], ...]  # (name, types of the arguments)
     schemas: tuple[Schema, ...]
     typed: bool = True
+    remarks: tuple[str, ...] = field(default=(), compare=False)  # what was read but does not count, such as costs
+
+    @cached_property
+    def parents(self) -> dict[str, str]:
+        return dict(self.types)
 
     def is_a(self, kind: str, ancestor: str) -> bool:
-        parents = dict(self.types)
-        while kind != ancestor:
-            if kind == OBJECT:
-                return False
-            kind = parents.get(kind, OBJECT)
-        return True
+        """Whether a type is below another one; of a union one part is enough, on either side."""
+        wanted = set(ancestor.split(EITHER))
+        waiting = kind.split(EITHER)
+        for one in waiting:  # grows while it is walked: up to the root
+            if one in wanted or OBJECT in wanted:
+                return True
+            if one != OBJECT:
+                waiting += self.parents.get(one, OBJECT).split(EITHER)
+        return False
+
+    def may_be(self, kind: str, other: str) -> bool:
+        """Whether something of the first type may be of the second: one is below the other, or a third below both."""
+        return any(self.is_a(one, kind) and self.is_a(one, other) for one in (kind, other, *self.parents))
 
     @property
     def changing(self) -> frozenset[str]:
@@ -71,3 +85,5 @@ class LiftedProblem:
     objects: tuple[tuple[str, str], ...]
     init: tuple[Literal, ...]
     goal: tuple[Literal, ...]
+    negative_goal: tuple[Literal, ...] = ()
+    remarks: tuple[str, ...] = field(default=(), compare=False)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import TypeVar
 
-from trace2strips.errors import PddlError
 from trace2strips.model.lifted import LiftedDomain, LiftedProblem, Literal, Schema
 from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
-from trace2strips.pddl.names import unambiguous_names
+from trace2strips.pddl.names import find_joiner, unambiguous_names
 
 Fact = TypeVar("Fact")
+MOST_ACTIONS = 500_000  # instances of action schemas: about 2 kB and 20 µs each
 
 
 @dataclass(frozen=True)
@@ -22,27 +23,32 @@ class GroundTask:
     problem: StripsProblem
     statics: tuple[Literal, ...]
     origin: dict[str, tuple[str, ...]] = field(compare=False)
+    out_of_reach: tuple[str, ...] = ()  # what the goal wants and nothing can bring about
+    opposites: dict[str, Literal] = field(default_factory=dict)  # the atom not-on_a_b → (on a b)
 
     @property
     def model(self) -> StripsModel:
         return self.problem.model
 
 
-def ground(domain: LiftedDomain, problem: LiftedProblem, varying: Collection[str] = ()) -> GroundTask:
+def ground(
+    domain: LiftedDomain,
+    problem: LiftedProblem,
+    varying: Collection[str] = (),
+    unsure: Collection[Literal] = (),
+    joiner: str | None = None,
+) -> GroundTask:
     """Instantiate the schemas, keep what is reachable when deletes are ignored, evaluate and drop the statics.
 
     A predicate in `varying` stays in F although no action changes it: it differs between the problems of one domain.
+    What is `unsure` holds in some initial states only. `joiner` stands between the words of a name.
+    F has no negative preconditions: a literal (not (on a b)) that some action or the goal asks for is an atom of its
+    own, (not-on a b), which is true where the other is false. What is added and deleted at once is added, as PDDL says.
     """
     fluent = domain.changing | set(varying)
-    for schema in domain.schemas:
-        for literal in schema.negative_pre:
-            if literal.predicate in varying:  # it is no static here, and F holds no negative preconditions
-                schema.fail(
-                    f"unsupported feature: negative precondition over {literal.predicate!r}, in which problems differ",
-                    hint=f"give all problems the same ({literal.predicate} …) atoms, or add a complementary predicate",
-                )
     objects = dict(domain.constants) | dict(problem.objects)
     static_facts = {fact for fact in problem.init if fact.predicate not in fluent}
+    refuse_too_many(domain, objects, static_facts, fluent)
     candidates = [
         (schema, binding)
         for schema in domain.schemas
@@ -52,45 +58,86 @@ def ground(domain: LiftedDomain, problem: LiftedProblem, varying: Collection[str
     def fluents(literals: Sequence[Literal], binding: dict[str, str]) -> frozenset[Literal]:
         return frozenset(x.bind(binding) for x in literals if x.predicate in fluent)
 
-    pre = [fluents(schema.pre, binding) for schema, binding in candidates]
+    false = [fluents(schema.negative_pre, binding) for schema, binding in candidates]
+    asked = {x for part in (*false, problem.negative_goal) for x in part if x.predicate in fluent or x in static_facts}
+    opposite = opposites(domain, asked)
+    pre = [fluents(schema.pre, b) | {opposite[x] for x in false[i]} for i, (schema, b) in enumerate(candidates)]
     add = [fluents(schema.add, binding) for schema, binding in candidates]
-    reached = {fact for fact in problem.init if fact.predicate in fluent}
+    delete = [fluents(schema.delete, binding) - add[i] for i, (schema, binding) in enumerate(candidates)]
+    if opposite:
+        both = [({opposite[x] for x in lost & opposite.keys()}, {opposite[x] for x in won & opposite.keys()})
+                for won, lost in zip(add, delete, strict=True)]  # fmt: skip
+        add = [won | more for won, (more, _) in zip(add, both, strict=True)]
+        delete = [lost | more for lost, (_, more) in zip(delete, both, strict=True)]
+    true = {fact for fact in problem.init if fact.predicate in fluent}
+    init = true | {other for fact, other in opposite.items() if fact not in true and fact not in static_facts}
+    wanted = [x for x in problem.goal if x not in static_facts]
+    wanted += [opposite[x] for x in problem.negative_goal if x in opposite]
+    reached = init | {other for fact, other in opposite.items() if fact in unsure}
     applied = reach(pre, add, reached)
 
     actions = sorted((candidates[i][0].name, *candidates[i][1].values()) for i in applied)
-    atoms = sorted((x.predicate, *x.arguments) for x in reached)
-    action_name, atom_name = unambiguous_names(actions), unambiguous_names(atoms)
+    never = sorted(set(wanted) - reached, key=str)  # atoms of the goal all the same: that no plan exists is an answer
+    atoms = sorted((x.predicate, *x.arguments) for x in (*reached, *never))
+    joiner = joiner or find_joiner(words_of(domain, objects))
+    action_name, atom_name = unambiguous_names(actions, joiner), unambiguous_names(atoms, joiner)
     facts = {Literal(words[0], words[1:]): name for words, name in atom_name.items()}
 
     ground_actions = []
     for i in applied:
         schema, binding = candidates[i]
         words = (schema.name, *binding.values())
-        delete = fluents(schema.delete, binding) & reached
-        for both in sorted(map(str, add[i] & delete)):
-            schema.fail(
-                f"action ({' '.join(words)}) adds and deletes {both}",
-                hint="exclude such arguments, for example with (not (= ?x ?y))",
-            )
-        ground_actions.append(
-            StripsAction(action_name[words], *(frozenset(facts[x] for x in part) for part in (pre[i], add[i], delete)))
-        )
+        parts = (pre[i], add[i], delete[i] & reached)
+        ground_actions.append(StripsAction(action_name[words], *(frozenset(facts[x] for x in part) for part in parts)))
     model = StripsModel(
         tuple(atom_name.values()), tuple(sorted(ground_actions, key=lambda a: a.name)), name=domain.name
     )
-    init = frozenset(facts[fact] for fact in problem.init if fact.predicate in fluent)
-    goal = frozenset(goal_atom(fact, facts, static_facts, fluent) for fact in problem.goal) - {""}
+    start, goal = (frozenset(facts[fact] for fact in some) for some in (init, wanted))
     origin = {name: words for words, name in (*action_name.items(), *atom_name.items())}
-    return GroundTask(StripsProblem(model, init, goal, problem.name), tuple(sorted(static_facts, key=str)), origin)
+    statics = tuple(sorted(static_facts, key=str))
+    ground_problem = StripsProblem(model, start, goal, problem.name)
+    known = {facts[other]: fact for fact, other in opposite.items() if other in facts}
+    return GroundTask(ground_problem, statics, origin, tuple(facts[fact] for fact in never), known)
 
 
-def goal_atom(fact: Literal, facts: dict[Literal, str], statics: set[Literal], fluent: Collection[str]) -> str:
-    """The ground name of a goal atom; '' for a static one that holds."""
-    if fact in facts:
-        return facts[fact]
-    if fact.predicate not in fluent and fact in statics:
-        return ""
-    raise PddlError(f"the goal atom {fact} can never become true", hint="check the problem's goal and init")
+def words_of(domain: LiftedDomain, objects: Iterable[str]) -> set[str]:
+    """What names of ground actions and atoms may be made of."""
+    return {*(schema.name for schema in domain.schemas), *domain.changing, *objects}
+
+
+def opposites(domain: LiftedDomain, asked: Collection[Literal]) -> dict[Literal, Literal]:
+    """For each literal that is asked to be false an atom that says so."""
+    taken = {name for name, _ in domain.predicates}
+    names: dict[str, str] = {}
+    for predicate in sorted({literal.predicate for literal in asked}):
+        name = f"not-{predicate}"
+        while name in taken:
+            name += "-again"
+        taken.add(name)
+        names[predicate] = name
+    return {literal: Literal(names[literal.predicate], literal.arguments) for literal in asked}
+
+
+def refuse_too_many(
+    domain: LiftedDomain, objects: dict[str, str], statics: set[Literal], fluent: Collection[str]
+) -> None:
+    """Count the instances before they are made: those that static facts allow, times all objects for the others."""
+    total = 0
+    for schema in domain.schemas:
+        fitting = fitting_objects(schema, domain, objects)
+        joins = list(order_joins(schema, fitting, statics, fluent))
+        bindings: Iterable[Binding] = [{}]
+        for join in joins:
+            if not join.free:
+                bindings = join.extend(bindings)
+        found = sum(1 for _ in islice(bindings, MOST_ACTIONS + 1))
+        total += found * prod(len(join.choices[()]) for join in joins if join.free)
+        if total > MOST_ACTIONS:
+            schema.fail(
+                f"too large to ground: up to action {schema.name!r} there are at least {total:,} instances, "
+                f"{MOST_ACTIONS:,} can be handled",
+                hint="take a problem with fewer objects",
+            )
 
 
 Binding = dict[str, str]  # variable → object
@@ -108,8 +155,9 @@ def instantiate(
     Static preconditions are joined one after the other, as a database joins its tables: the work follows the facts that
     there are, not all combinations of objects. Other conditions are tested as soon as their variables are bound.
     """
-    fitting = {v: {o: None for o, t in objects.items() if domain.is_a(t, kind)} for v, kind in schema.parameters}
-    tests = [(x, True) for x in schema.pre if x.predicate == "="] + [(x, False) for x in schema.negative_pre]
+    fitting = fitting_objects(schema, domain, objects)
+    tests = [(x, True) for x in schema.pre if x.predicate == "="]
+    tests += [(x, False) for x in schema.negative_pre if x.predicate not in fluent]
     bindings: Iterable[Binding] = [{}]
     bound: set[str] = set()
     for join in (NO_JOIN, *order_joins(schema, fitting, statics, fluent)):
@@ -119,6 +167,14 @@ def instantiate(
         bindings = select(join.extend(bindings), ready, statics)  # lazily: one binding goes through all joins at a time
     for binding in bindings:
         yield {variable: binding[variable] for variable in fitting}  # in the order of the parameters
+
+
+def fitting_objects(schema: Schema, domain: LiftedDomain, objects: dict[str, str]) -> dict[str, dict[str, None]]:
+    """For each parameter the objects of its type."""
+    kinds = {kind for _, kind in schema.parameters}
+    known = set(objects.values())
+    fits = {kind: {other for other in known if domain.is_a(other, kind)} for kind in kinds}
+    return {v: {o: None for o, t in objects.items() if t in fits[kind]} for v, kind in schema.parameters}
 
 
 def instantiate_slowly(
@@ -135,7 +191,7 @@ def instantiate_slowly(
         if (
             all(domain.is_a(objects[binding[variable]], kind) for variable, kind in schema.parameters)
             and all(holds(x.bind(binding), statics) for x in schema.pre if x.predicate not in fluent)
-            and not any(holds(x.bind(binding), statics) for x in schema.negative_pre)
+            and not any(holds(x.bind(binding), statics) for x in schema.negative_pre if x.predicate not in fluent)
         ):
             yield binding
 
@@ -147,6 +203,7 @@ class Join:
     old: tuple[str, ...]
     new: tuple[str, ...]
     choices: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]
+    free: bool = False  # any object of the right type will do
 
     def extend(self, bindings: Iterable[Binding]) -> Iterator[Binding]:
         for binding in bindings:
@@ -183,7 +240,7 @@ def order_joins(
         for variable in new:
             del unbound[variable]
     for variable in unbound:
-        yield Join((), (variable,), {(): [(name,) for name in fitting[variable]]})
+        yield Join((), (variable,), {(): [(name,) for name in fitting[variable]]}, free=True)
 
 
 def match_arguments(

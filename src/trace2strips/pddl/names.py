@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from trace2strips.model.lifted import OBJECT
 
@@ -45,8 +45,18 @@ def decode_name(name: str) -> str:
     return decoded if encode_name(decoded) == name or decoded in ESCAPED_BEFORE else name
 
 
-def unambiguous_names(groups: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """(on a b) → on_a_b; with as many underscores as keep all names different."""
+def find_joiner(words: Collection[str]) -> str | None:
+    """The fewest underscores at which a name made of these words can be split again; None where there are none."""
+    if any(word.startswith("_") or word.endswith("_") for word in words):
+        return None
+    longest = max((len(run) for word in words for run in re.findall("_+", word)), default=0)
+    return "_" * (longest + 1)
+
+
+def unambiguous_names(groups: Sequence[tuple[str, ...]], joiner: str | None = None) -> dict[tuple[str, ...], str]:
+    """(on a b) → on_a_b; with this joiner, or as many underscores as keep all names different."""
+    if joiner is not None:
+        return {words: joiner.join(words) for words in groups}
     longest = max((len(run) for words in groups for word in words for run in re.findall("_+", word)), default=0)
     for joiner in ("_" * n for n in range(1, longest + 2)):
         if len({joiner.join(words) for words in groups}) == len(groups):

@@ -1,6 +1,8 @@
 """PDDL text to domains, problems and propositional models. What cannot be read is told with file, line and column.
 
-Supported of PDDL: `:strips`, `:typing`, constants, `=`, and negative preconditions over `=` and static predicates.
+Supported of PDDL: `:strips`, `:typing` with `either`, constants, `=`, negative preconditions and goals. Action costs
+are read over: they change nothing of what works. Requirements are only a promise of the file, so what is not supported
+is told where it is used.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import NoReturn
 
 from trace2strips.errors import PddlError, shorten, suggest, with_file
 from trace2strips.files import read_text
-from trace2strips.model.lifted import OBJECT, LiftedDomain, LiftedProblem, Literal, Schema
+from trace2strips.model.lifted import EITHER, OBJECT, LiftedDomain, LiftedProblem, Literal, Schema
 from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
 from trace2strips.pddl.names import decode_name, encode_name
 
@@ -113,19 +115,25 @@ def parse_expression(text: str, file: str | None = None) -> Node:
 # --- lifted domains and problems -------------------------------------------------------------------------------------
 
 UNSUPPORTED_SECTIONS = {
-    ":functions": "numeric fluents", ":derived": "derived predicates", ":durative-action": "durative actions",
-    ":constraints": "constraints", ":metric": "metrics", ":axiom": "axioms",
+    ":derived": "derived predicates", ":durative-action": "durative actions",
+    ":constraints": "constraints", ":axiom": "axioms",
     ":process": "processes", ":event": "events",
 }  # fmt: skip
 UNSUPPORTED_WORDS = {
     "when": "conditional effects", "forall": "quantifiers", "exists": "quantifiers", "or": "disjunctions",
-    "imply": "implications", "either": "union types", "oneof": "non-deterministic effects",
+    "imply": "implications", "oneof": "non-deterministic effects", "probabilistic": "probabilistic effects",
     "increase": "numeric effects", "decrease": "numeric effects", "assign": "numeric effects",
-    "probabilistic": "probabilistic effects",
+    "scale-up": "numeric effects", "scale-down": "numeric effects", "preference": "preferences",
+    "<": "numeric conditions", ">": "numeric conditions", "<=": "numeric conditions", ">=": "numeric conditions",
 }  # fmt: skip
+NUMERIC = {word for word, feature in UNSUPPORTED_WORDS.items() if feature == "numeric effects"}
 NEGATED = {"and": "a negated conjunction (not (and …))", "not": "a double negation (not (not …))"}
-REQUIREMENTS = {":strips", ":typing", ":equality", ":negative-preconditions"}
-HINT_SUPPORTED = "supported: STRIPS with typing, constants, equality and negative static preconditions"
+REQUIREMENTS = {":strips", ":typing", ":equality", ":negative-preconditions", ":action-costs", ":adl", ":fluents",
+    ":numeric-fluents", ":object-fluents", ":disjunctive-preconditions", ":existential-preconditions",
+    ":universal-preconditions", ":quantified-preconditions", ":conditional-effects", ":derived-predicates",
+    ":durative-actions", ":duration-inequalities", ":continuous-effects", ":timed-initial-literals", ":constraints",
+    ":preferences", ":domain-axioms", ":goal-utilities"}  # fmt: skip
+HINT_SUPPORTED = "supported: STRIPS with types, constants, equality, negative preconditions, action costs (ignored)"
 
 
 def read_domain(path: str | Path) -> LiftedDomain:
@@ -136,8 +144,8 @@ def read_problem(path: str | Path, domain: LiftedDomain) -> LiftedProblem:
     return parse_problem(read_text(Path(path)), domain, str(path))
 
 
-DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":action")
-PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal")
+DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
+PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
 
 
 def parse_domain(text: str, file: str | None = None) -> LiftedDomain:
@@ -145,7 +153,9 @@ def parse_domain(text: str, file: str | None = None) -> LiftedDomain:
     requirements = body_of(sections, ":requirements")
     for node in requirements:
         if node.word not in REQUIREMENTS:
-            node.fail(f"unsupported requirement {node.word}", hint=HINT_SUPPORTED)
+            node.fail(
+                f"unknown requirement {shorten(node.word)}", hint=suggest(node.word, REQUIREMENTS, "requirements")
+            )
     typed = bool(sections[":types"]) or any(node.word == ":typing" for node in requirements)
     types = read_types(body_of(sections, ":types"))
     constants = read_objects(body_of(sections, ":constants"), types, {})
@@ -158,14 +168,25 @@ def parse_domain(text: str, file: str | None = None) -> LiftedDomain:
             node.fail(f"predicate {predicate!r} is declared twice")
         predicates[predicate] = tuple(kind for _, kind in typed_list(node.items[1:], types, variables=True))
     domain = LiftedDomain(name, tuple(types.items()), tuple(constants.items()), tuple(predicates.items()), (), typed)
-    changing = frozenset(word for node in sections[":action"] for word in affected_predicates(node))
     schemas: dict[str, Schema] = {}
     for node in sections[":action"]:
-        schema = read_schema(node, domain, changing)
+        schema = read_schema(node, domain)
         if schema.name in schemas:
             node.fail(f"action {schema.name!r} is declared twice")
         schemas[schema.name] = schema
-    return LiftedDomain(name, domain.types, domain.constants, domain.predicates, tuple(schemas.values()), typed)
+    actions = tuple(schemas.values())
+    remarks = numbers_ignored(sections[":functions"])
+    return LiftedDomain(name, domain.types, domain.constants, domain.predicates, actions, typed, remarks)
+
+
+def numbers_ignored(sections: Sequence[Node]) -> tuple[str, ...]:
+    """A condition on a number is refused where it stands, so numbers that are only changed decide nothing."""
+    return tuple(
+        str(
+            PddlError("costs and other numbers are ignored: no condition asks for them", file=node.file, line=node.line)
+        )
+        for node in sections
+    )
 
 
 def parse_problem(text: str, domain: LiftedDomain, file: str | None = None) -> LiftedProblem:
@@ -173,20 +194,39 @@ def parse_problem(text: str, domain: LiftedDomain, file: str | None = None) -> L
     for section in sections[":domain"]:
         if len(section.items) != 2:
             section.fail("(:domain NAME) needs a name")
-        if section.items[1].word != domain.name:
-            section.fail(f"the problem is for domain {section.items[1].word!r}, not for {domain.name!r}")
+        _ = section.items[1].word  # any name will do: whether the problem fits is said by its words
     known = dict(domain.constants)
     objects = read_objects(body_of(sections, ":objects"), dict(domain.types), known)
     known |= objects
-    init = [read_fact(node, domain, known, "init") for node in body_of(sections, ":init")]
+    init = [
+        read_fact(node, domain, known, "init")
+        for node in body_of(sections, ":init")
+        if not is_number(node) and not is_false(node, domain, known)
+    ]
     goal: list[Literal] = []
+    negative: list[Literal] = []
     for section in sections[":goal"]:
         if len(section.items) != 2:
             section.fail("(:goal …) needs exactly one condition")
-        goal = [read_fact(node, domain, known, "goal") for node in conjuncts(section.items[1])]
-    return LiftedProblem(
-        name, domain.name, tuple(objects.items()), tuple(dict.fromkeys(init)), tuple(dict.fromkeys(goal))
-    )
+        for node in conjuncts(section.items[1]):
+            inner, is_negative = strip_not(node)
+            (negative if is_negative else goal).append(read_fact(inner, domain, known, "goal"))
+    starts, wanted, unwanted = (tuple(dict.fromkeys(facts)) for facts in (init, goal, negative))
+    remarks = numbers_ignored(sections[":metric"])
+    return LiftedProblem(name, domain.name, tuple(objects.items()), starts, wanted, unwanted, remarks)
+
+
+def is_number(node: Node) -> bool:
+    """(= (distance a b) 5): the value of a number, which no condition asks for."""
+    return node.head == "=" and len(node.items) == 3 and node.items[1].is_list
+
+
+def is_false(node: Node, domain: LiftedDomain, objects: dict[str, str]) -> bool:
+    """(not (on a b)) at the start: what is not listed is false anyway."""
+    inner, negative = strip_not(node)
+    if negative:
+        read_fact(inner, domain, objects, "init")
+    return negative
 
 
 def split_definition(whole: Node, kind: str, known: Sequence[str]) -> tuple[str, dict[str, list[Node]]]:
@@ -222,8 +262,6 @@ def refuse_section(section: Node, head: str) -> NoReturn:
 
 
 def read_fact(node: Node, domain: LiftedDomain, objects: dict[str, str], where: str) -> Literal:
-    if node.head == "not":
-        node.fail(f"unsupported feature: a negative {where} atom", hint="list the true atoms only")
     if node.head == "=":
         node.fail(f"unsupported feature: '=' in the {where}", hint="it may stand in preconditions only")
     return read_literal(node, domain, objects)
@@ -242,14 +280,8 @@ def typed_list(
         if node.word == "-":
             if i + 1 == len(nodes) or not waiting:
                 node.fail("'-' needs names before it and a type after it")
-            kind = nodes[i + 1]
-            if kind.is_list:
-                refuse_word(kind)
-            if declaring:
-                kind.checked()
-            elif kind.word != OBJECT and kind.word not in types:
-                kind.fail(f"unknown type {kind.word!r}", hint=suggest(kind.word, (OBJECT, *types), "types"))
-            yield from ((name, kind.word) for name in waiting)
+            kind = read_kind(nodes[i + 1], None if declaring else types)
+            yield from ((name, kind) for name in waiting)
             waiting = []
             i += 2
             continue
@@ -258,6 +290,19 @@ def typed_list(
         waiting.append(node.checked(variables))
         i += 1
     yield from ((name, OBJECT) for name in waiting)
+
+
+def read_kind(node: Node, types: dict[str, str] | None) -> str:
+    """A type, or several: (either a b). Without known types any name will do: types are being declared."""
+    if node.is_list and (node.head != "either" or len(node.items) < 2):
+        refuse_word(node)
+    parts = node.items[1:] if node.is_list else (node,)
+    for part in parts:
+        if types is None:
+            part.checked()
+        elif part.word != OBJECT and part.word not in types:
+            part.fail(f"unknown type {shorten(part.word)!r}", hint=suggest(part.word, (OBJECT, *types), "types"))
+    return EITHER.join(dict.fromkeys(part.word for part in parts))
 
 
 def read_types(nodes: Sequence[Node]) -> dict[str, str]:
@@ -269,17 +314,19 @@ def read_types(nodes: Sequence[Node]) -> dict[str, str]:
         if node.word in types:
             node.fail(f"type {node.word!r} is declared twice")
         types[node.word] = parent
-        supertypes.setdefault(parent, node)
-    for parent in supertypes:  # a supertype that is only ever named after '-' hangs below the root
-        if parent != OBJECT:
+        supertypes[node.word] = node
+    for parent in [part for kind in types.values() for part in kind.split(EITHER)]:
+        if parent != OBJECT:  # a supertype that is only ever named after '-' hangs below the root
             types.setdefault(parent, OBJECT)
-    for start, place in ((t, supertypes.get(types[t])) for t in types):
-        kind, steps = start, 0
-        while kind != OBJECT:
-            kind, steps = types[kind], steps + 1
-            if steps > len(types):
-                assert place is not None
-                place.fail(f"type {start!r} is its own supertype")
+    for start, place in supertypes.items():
+        above = dict.fromkeys(types[start].split(EITHER))
+        waiting = list(above)
+        for kind in waiting:  # grows while it is walked
+            new = [part for part in types.get(kind, OBJECT).split(EITHER) if part not in above]
+            above |= dict.fromkeys(new)
+            waiting += new
+        if start in above:
+            place.fail(f"type {start!r} is its own supertype")
     return types
 
 
@@ -311,14 +358,7 @@ def conjuncts(node: Node) -> Iterator[Node]:
             yield node
 
 
-def affected_predicates(action: Node) -> Iterator[str]:
-    for keyword, value in zip(action.items[2::2], action.items[3::2], strict=False):
-        if keyword.value == ":effect":
-            for node in conjuncts(value):
-                yield node.items[1].head if node.head == "not" and len(node.items) == 2 else node.head
-
-
-def read_schema(action: Node, domain: LiftedDomain, changing: frozenset[str]) -> Schema:
+def read_schema(action: Node, domain: LiftedDomain) -> Schema:
     if len(action.items) < 2:
         action.fail("an action needs a name")
     name = action.items[1].checked().word
@@ -345,24 +385,13 @@ def read_schema(action: Node, domain: LiftedDomain, changing: frozenset[str]) ->
     delete: list[Literal] = []
     for node in conjuncts(parts[":precondition"]) if ":precondition" in parts else ():
         inner, is_negative = strip_not(node)
-        literal = read_literal(inner, domain, terms)
-        if is_negative and literal.predicate in changing:
-            node.fail(
-                f"unsupported feature: negative precondition over {literal.predicate!r}, which actions change",
-                hint="add a complementary predicate, or keep negative preconditions to static predicates and =",
-            )
-        (negative if is_negative else pre).append(literal)
+        (negative if is_negative else pre).append(read_literal(inner, domain, terms))
     for node in conjuncts(parts[":effect"]) if ":effect" in parts else ():
         inner, is_negative = strip_not(node)
         if inner.head == "=":
             inner.fail("'=' cannot be an effect")
-        (delete if is_negative else add).append(read_literal(inner, domain, terms))
-    for literal in add:
-        if literal in delete:
-            raise PddlError(
-                f"action {name!r} adds and deletes {literal}", file=action.file, line=action.line,
-                column=action.column, hint="planners disagree on what that means; drop one of the two",
-            )  # fmt: skip
+        if inner.head not in NUMERIC or is_negative:
+            (delete if is_negative else add).append(read_literal(inner, domain, terms))
     pre_list, negative_list, add_list, delete_list = (
         tuple(dict.fromkeys(literals)) for literals in (pre, negative, add, delete)
     )
@@ -386,6 +415,8 @@ def read_literal(node: Node, domain: LiftedDomain, terms: dict[str, str]) -> Lit
     if not node.is_list or not node.head or node.head in UNSUPPORTED_WORDS:
         refuse_word(node)
     predicate, arguments = node.head, node.items[1:]
+    if predicate == "=" and any(x.is_list or (is_decimal(x.word) and x.word not in terms) for x in arguments):
+        node.fail("unsupported feature: numeric conditions (=)", hint=HINT_SUPPORTED)
     signatures = dict(domain.predicates)
     if predicate == "=":
         expected: tuple[str, ...] = (OBJECT, OBJECT)
@@ -401,10 +432,15 @@ def read_literal(node: Node, domain: LiftedDomain, terms: dict[str, str]) -> Lit
             noun = "variable" if word.startswith("?") else "object"
             argument.fail(f"unknown {noun} {word!r}", hint=suggest(word, terms, f"{noun}s"))
         # a variable of a supertype is bound to what fits when grounding; an object is what it is
-        narrows = word.startswith("?") and domain.is_a(kind, terms[word])
+        narrows = word.startswith("?") and domain.may_be(kind, terms[word])
         if not domain.is_a(terms[word], kind) and not narrows:
-            argument.fail(f"{word!r} is a {terms[word]}, but {predicate!r} wants a {kind} here")
+            ours, theirs = (text.replace(EITHER, " or ") for text in (terms[word], kind))
+            argument.fail(f"{word!r} is a {ours}, but {predicate!r} wants a {theirs} here")
     return Literal(predicate, tuple(argument.word for argument in arguments))
+
+
+def is_decimal(word: str) -> bool:
+    return word.replace(".", "", 1).isdecimal() and not word.startswith(".")
 
 
 # --- propositional models --------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trace2strips.model.lifted import LiftedDomain, LiftedProblem
+from trace2strips.model.lifted import EITHER, LiftedDomain, LiftedProblem
 from trace2strips.model.strips import StripsModel, StripsProblem
 from trace2strips.pddl.names import encode_name
 
@@ -74,13 +74,19 @@ def format_domain(domain: LiftedDomain) -> str:
 
 def format_problem(problem: LiftedProblem, typed: bool = True) -> str:
     """A lifted problem as PDDL; `parse_problem` gives the same problem back."""
+    goal = [*map(str, problem.goal), *(f"(not {literal})" for literal in problem.negative_goal)]
     return (
         f"(define (problem {problem.name})\n  (:domain {problem.domain})\n"
         f"  (:objects {format_typed(problem.objects, typed)})\n"
         f"  (:init {' '.join(map(str, problem.init))})\n"
-        f"  (:goal ({' '.join(['and', *map(str, problem.goal)])})))\n"
+        f"  (:goal ({' '.join(['and', *goal])})))\n"
     )
 
 
 def format_typed(pairs: Sequence[tuple[str, str]], typed: bool) -> str:
-    return " ".join(f"{name} - {kind}" if typed else name for name, kind in pairs)
+    return " ".join(f"{name} - {format_kind(kind)}" if typed else name for name, kind in pairs)
+
+
+def format_kind(kind: str) -> str:
+    parts = kind.split(EITHER)
+    return kind if len(parts) == 1 else f"(either {' '.join(parts)})"

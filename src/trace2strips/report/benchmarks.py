@@ -237,6 +237,22 @@ def windows_equivalence(record: Record) -> Table:
     return table("windows-equivalence", origin(record), columns, rows)
 
 
+def foreign(record: Record) -> Table:
+    rows = []
+    for domain in dict.fromkeys(row["domain"] for row in record["rows"]):
+        mine = [row for row in record["rows"] if row["domain"] == domain]
+        proven = sum(row["verdict"] == "equivalent" for row in mine)
+        right, plans = (sum(row[key] for row in mine) for key in ("plans_right", "plans"))
+        longest = max(row["seconds"] for row in mine)
+        rows.append([
+            domain, " and ".join(map(str, mine[0]["actions"])), accuracy(min(row["test_accuracy"] for row in mine), 3),
+            f"{proven} of {len(mine)}", f"{right} of {plans}", f"{longest:.0f} s",
+        ])  # fmt: skip
+    columns: Columns = [words("domain"), "ground actions", "worst accuracy", "seeds proven equivalent", "plans right",
+                        "longest"]  # fmt: skip
+    return table("foreign", origin(record), columns, rows)
+
+
 def windows_untold(record: Record) -> Table:
     rows = []
     found = [row for row in record["rows"] if row["what"] == "untold"]

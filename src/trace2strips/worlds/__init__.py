@@ -17,7 +17,7 @@ from trace2strips.worlds.ferry import Ferry
 from trace2strips.worlds.logistics import Logistics
 from trace2strips.worlds.maze import Maze
 from trace2strips.worlds.npuzzle import Npuzzle
-from trace2strips.worlds.pddl_files import domain_from_files
+from trace2strips.worlds.pddl_files import World, domain_from_files, world_from_files
 
 FAMILIES: dict[str, type[Family]] = {family.name: family for family in (Blocksworld, Ferry, Npuzzle, Maze, Logistics)}
 
@@ -43,4 +43,13 @@ def get_domain(name: str) -> Domain:
     return Domain(name, family(*family.parse_size(numbers)))
 
 
-__all__ = ["BENCHMARKS", "FAMILIES", "Domain", "Family", "domain_from_files", "get_domain"]
+__all__ = [
+    "BENCHMARKS",
+    "FAMILIES",
+    "Domain",
+    "Family",
+    "World",
+    "domain_from_files",
+    "get_domain",
+    "world_from_files",
+]

@@ -14,12 +14,14 @@ from trace2strips.errors import DomainError, PddlError, shorten
 from trace2strips.model.lifted import LiftedDomain, LiftedProblem, Literal
 from trace2strips.model.strips import StripsModel, StripsProblem, state_of
 from trace2strips.pddl import GroundTask, ground, parse_domain, parse_problem
-from trace2strips.pddl.grounding import goal_atom, reach
+from trace2strips.pddl.grounding import reach
+from trace2strips.worlds.walks import NOT_BALANCED, Balance, walk_out
 
 # Initial states are dealt to the splits by their hash, so that the test traces and the planning problems of the
 # init-atoms encoding start where no training trace starts.
 SPLIT_BUCKETS = {"plan": range(0, 2), "test": range(2, 5), "train": range(5, 16)}
 BUCKETS = 16
+WALKS = 4  # random walks for each initial state that they shall find
 MAX_ROUNDS = 200  # draws without one fitting state before a domain counts as too small to be split
 
 
@@ -47,6 +49,9 @@ class Family(ABC):
     varying: ClassVar[frozenset[str]] = frozenset()  # predicates no action changes, but problems differ in
     goal_predicates: ClassVar[frozenset[str]]
     splits: ClassVar[bool] = True  # whether initial states are dealt to train, test and planning
+    unsure: ClassVar[frozenset[Literal]] = frozenset()  # of the atoms of `problem`, those that some initial states lack
+    joiner: ClassVar[str | None] = None  # what stands between the words of a name; None: what suits them
+    walk: ClassVar[int] = 0  # up to so many random steps lead from what `draw` gives to where traces start
     files: ClassVar[tuple[str, ...]] = ()  # what it was read from, where it was read: it is no benchmark then
     given: ClassVar[LiftedProblem | None] = None  # the first problem file, without statics, where problems are files
 
@@ -116,7 +121,7 @@ class Domain:
 
     @cached_property
     def task(self) -> GroundTask:
-        return ground(self.lifted, self.example, self.family.varying)
+        return ground(self.lifted, self.example, self.family.varying, self.family.unsure, self.family.joiner)
 
     @property
     def model(self) -> StripsModel:
@@ -152,18 +157,32 @@ class Domain:
     ) -> Bool[np.ndarray, "count atoms"]:
         """Random initial states, of one split only where the domain is large enough to be split."""
         if split is None or not self.family.splits:
-            return self.family.draw(rng, count, self.column)
+            return self.draw(rng, count)
         found: list[Bool[np.ndarray, "_ atoms"]] = []
         missing, empty_rounds = count, 0
         while missing > 0:
-            states = self.family.draw(rng, max(64, 2 * missing), self.column)
+            states = self.draw(rng, max(64, 2 * missing))
             fitting = states[np.isin(bucket(states), SPLIT_BUCKETS[split])][:missing]
             empty_rounds = 0 if len(fitting) else empty_rounds + 1
             if empty_rounds == MAX_ROUNDS:  # a handful of initial states in all: every split shares them
-                return self.family.draw(rng, count, self.column)
+                return self.draw(rng, count)
             found.append(fitting)
             missing -= len(fitting)
-        return np.concatenate(found) if found else self.family.draw(rng, 0, self.column)
+        return np.concatenate(found) if found else self.draw(rng, 0)
+
+    def draw(self, rng: np.random.Generator, count: int) -> Bool[np.ndarray, "count atoms"]:
+        """Initial states of the family, and random walks out of them where it says so."""
+        if not self.family.walk or not count:
+            return self.family.draw(rng, count, self.column)
+        states = self.family.draw(rng, WALKS * count, self.column)
+        met = walk_out(self.model, states, self.family.walk, rng, self.balance(self.model))
+        different = np.unique(met, axis=0)  # here what walks rarely meet counts as much
+        rare = different[rng.integers(len(different), size=count)]
+        return np.where(rng.random((count, 1)) < 0.5, rare, met[:count])
+
+    def balance(self, model: StripsModel) -> Balance:
+        """Where traces start on walks, rare kinds of attempts are as frequent as others, for some or all actions."""
+        return Balance.of(model, self.task.origin) if self.family.walk else NOT_BALANCED
 
     def state_set(self, count: int) -> Bool[np.ndarray, "count atoms"]:
         """S_I of the init-state encoding: fixed for a domain and a number, shared by train, test and planning."""
@@ -171,7 +190,7 @@ class Domain:
         seen: dict[bytes, int] = {}
         kept: list[Bool[np.ndarray, " atoms"]] = []
         for _ in range(MAX_ROUNDS):
-            for row in self.family.draw(rng, 4 * count, self.column):
+            for row in self.draw(rng, 4 * count):
                 if seen.setdefault(row.tobytes(), len(seen)) == len(kept) and len(kept) < count:
                     kept.append(row)
             if len(kept) == count:
@@ -216,8 +235,16 @@ class Domain:
         for fact in init:
             if fact not in facts:
                 raise PddlError(f"the initial atom {fact} can never be true in {self.name}")
-        goal = frozenset(goal_atom(fact, facts, set(self.task.statics), fluent) for fact in lifted.goal) - {""}
-        return StripsProblem(self.model, frozenset(facts[fact] for fact in init), goal, lifted.name)
+        told = {atom for atom, fact in self.task.opposites.items() if fact not in lifted.init}
+        opposite = {fact: atom for atom, fact in self.task.opposites.items()}
+        goal = {facts.get(fact) for fact in lifted.goal if fact not in self.task.statics}
+        goal |= {opposite.get(fact) for fact in lifted.negative_goal if fact in facts or fact in self.task.statics}
+        if None in goal:
+            never = [str(x) for x in lifted.goal if x not in facts and x not in self.task.statics]
+            never += [f"(not {x})" for x in lifted.negative_goal if x not in opposite]
+            raise PddlError(f"the goal {never[0]} can never become true in {self.name}", hint="check goal and init")
+        start = told | {facts[fact] for fact in init}
+        return StripsProblem(self.model, frozenset(start), frozenset(filter(None, goal)), lifted.name)
 
     def lifted_problem(self, problem: StripsProblem) -> LiftedProblem:
         """The same problem over the lifted domain, statics and all, for planners and simulators that want it."""

@@ -7,8 +7,8 @@ states are drawn chunk by chunk, each chunk with a seed of its own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.pddl import format_model
 from trace2strips.traces.dataset import SEPARATOR, Dataset, token_type
 from trace2strips.worlds.domain import Domain
+from trace2strips.worlds.pddl_files import World
 from trace2strips.worlds.walks import walk_many
 
 MAX_STATES = 100_000
@@ -83,9 +84,11 @@ def sample(
     settings: SampleSettings,
     like: Dataset | None = None,
     progress: Callable[[int], None] | None = None,
+    tried: Collection[str] | None = None,
 ) -> Dataset:
     """Draw traces. Training sets lose the actions that were never applicable in them (partial grounding);
-    a test set takes the vocabulary of its training set through `like`. `progress` is told how many traces are new.
+    a test set takes the vocabulary of its training set through `like`. Where it is said which actions are `tried`, all
+    of these stay, whether they ever worked or not. `progress` is told how many traces are new.
     """
     states = domain.state_set(settings.states) if settings.states else None
     names = {} if states is None else {f"s{i}": state_of(domain.model, row) for i, row in enumerate(states)}
@@ -97,6 +100,8 @@ def sample(
     if like is not None:
         check_like(like, record, names)
     vocabulary = like.vocabulary if like is not None else build_vocabulary(domain, settings)
+    if tried is not None:
+        vocabulary = replace(vocabulary, actions=tuple(name for name in vocabulary.actions if name in tried))
     parts = []
     chunk = chunk_size(settings.max_length)
     for start in range(0, settings.traces, chunk):
@@ -109,7 +114,57 @@ def sample(
     offsets = np.zeros(settings.traces + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     dataset = Dataset(vocabulary, tokens, inapplicable, offsets, record, names)
-    return dataset if like is not None or settings.split == "test" else ground_partially(dataset)
+    stays = like is not None or tried is not None or settings.split == "test"
+    return dataset if stays else ground_partially(dataset)
+
+
+def sample_world(
+    world: World,
+    settings: SampleSettings,
+    like: Dataset | None = None,
+    progress: Callable[[int], None] | None = None,
+    tried: Collection[str] | None = None,
+) -> Dataset:
+    """Traces of all instances of a world, as many of each: those of the first, then those of the second, and so on."""
+    if len(world.instances) == 1:
+        return sample(world.instances[0], settings, like, progress, tried)
+    if settings.states:
+        raise DomainError("initial states can be named only where all problems have the same objects",
+                          hint="--encoding atoms, or one problem")  # fmt: skip
+    if settings.traces < len(world.instances):
+        raise DomainError(f"{settings.traces} traces of {len(world.instances)} problems", hint="at least one of each")
+    model = hash_model(world.model)
+    record = {"domain": world.name, "model": model, **asdict(settings), "files": list(world.files)}
+    if like is not None:
+        check_like(like, record, {})
+    parts = []
+    for number, domain in enumerate(world.instances):
+        count = len(range(number, settings.traces, len(world.instances)))
+        seed = settings.seed if number == 0 else stable_seed(f"{settings.seed} instance {number}") % 2**63
+        known = tried if like is None else set(like.vocabulary.actions)
+        parts.append(sample(domain, replace(settings, traces=count, seed=seed), None, progress, known))
+    vocabulary = like.vocabulary if like is not None else unite([part.vocabulary for part in parts])
+    parts = [part.in_words_of(vocabulary) for part in parts]
+    separators = {part.separator for part in parts}
+    if len(separators) == 1 and (separator := separators.pop()) is not None:
+        record[SEPARATOR] = separator
+    ends = np.cumsum([0, *(len(part.tokens) for part in parts)])
+    return Dataset(
+        vocabulary,
+        np.concatenate([part.tokens for part in parts]).astype(token_type(vocabulary)),
+        np.concatenate([part.inapplicable for part in parts]),
+        np.concatenate([[0], *(part.offsets[1:] + end for part, end in zip(parts, ends[:-1], strict=True))]),
+        record,
+    )
+
+
+def unite(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
+    """All names, in the order in which they first appear."""
+    atoms, states, actions, finals = (
+        tuple(dict.fromkeys(name for group in groups for name in group))
+        for groups in zip(*(vocabulary.groups for vocabulary in vocabularies), strict=True)
+    )
+    return Vocabulary(actions, atoms, states, finals, any(vocabulary.has_init_false for vocabulary in vocabularies))
 
 
 def separator_of(domain: Domain) -> str | None:
@@ -176,7 +231,14 @@ def sample_chunk(
 
     actions = StripsModel(domain.model.atoms, tuple(domain.model.action(name) for name in vocabulary.actions))
     domain_tokens, labels, final = walk_many(
-        actions, pack(initial), settings.split == "train", streams, refusals, lengths, token_type(vocabulary)
+        actions,
+        pack(initial),
+        settings.split == "train",
+        streams,
+        refusals,
+        lengths,
+        token_type(vocabulary),
+        domain.balance(actions),
     )
     if states is None:
         prefix = np.concatenate(

@@ -74,6 +74,7 @@ class Windows(Learner):
 
     name = "windows"
     is_quick = True
+    any_objects = True
     separator: str | None = None
     arity: int | None = None
     start: str | None = None
@@ -303,6 +304,11 @@ class Windows(Learner):
             arity += 1
             if count_tokens(found.encoding.projection.schemas, arity) > MOST_TOKENS:
                 return found
+
+    def known_actions(self, known: Vocabulary, actions: Iterable[str]) -> set[str]:
+        naming = understand(known.actions, self.separator)
+        schemas = {schema for schema, _ in map(naming.schema, known.actions)}
+        return {action for action in actions if naming.schema(action)[0] in schemas}
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""

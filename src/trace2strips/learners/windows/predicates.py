@@ -302,8 +302,11 @@ class Search:
             left &= ~explained
         while left.any():
             best: tuple[float, Judged] | None = None
+            taken = {(predicate.types, predicate.start) for predicate, _ in chosen}
             for predicate, explained in self.candidates(left):
-                told = predicate.start not in (FALSE, TRUE)
+                told = 0 if predicate.start in (FALSE, TRUE) else 1
+                if told and (predicate.types, predicate.start) in taken:
+                    told = -1  # one atom is one predicate
                 # among equals few signs and values at named starts, then a told name, then more objects: stricter
                 score = int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * told + 0.05 * predicate.arity
                 score -= 0.01 * len(self.frames[predicate.types].named)

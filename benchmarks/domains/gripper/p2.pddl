@@ -1,0 +1,6 @@
+(define (problem gripper-3)
+  (:domain gripper)
+  (:objects hall study attic ball1 ball2 ball3 left right)
+  (:init (room hall) (room study) (room attic) (ball ball1) (ball ball2) (ball ball3) (hand left) (hand right)
+         (robot-in attic) (in ball1 hall) (in ball2 study) (in ball3 hall) (empty left) (empty right))
+  (:goal (and (in ball1 study) (in ball2 attic) (in ball3 attic))))

@@ -1,0 +1,7 @@
+(define (problem hanoi-3)
+  (:domain hanoi)
+  (:objects left middle right d1 d2 d3)
+  (:init (smaller left d1) (smaller left d2) (smaller left d3) (smaller middle d1) (smaller middle d2)
+         (smaller middle d3) (smaller right d1) (smaller right d2) (smaller right d3) (smaller d2 d1) (smaller
+         d3 d1) (smaller d3 d2) (on d1 d2) (on d2 d3) (on d3 left) (clear d1) (clear middle) (clear right))
+  (:goal (and (on d1 d2) (on d2 d3) (on d3 right))))

@@ -1,0 +1,5 @@
+(define (problem lockers-2)
+  (:domain lockers)
+  (:objects east west north - locker coat - item brass - key)
+  (:init (holding coat) (busy) (open north) (locked east) (fits brass east) (fits master north))
+  (:goal (and (inside coat east) (locked east) (locked north))))

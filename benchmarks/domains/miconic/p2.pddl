@@ -1,0 +1,7 @@
+(define (problem miconic-4)
+  (:domain miconic)
+  (:objects f1 f2 f3 f4 - floor ann bob eve - passenger)
+  (:init (lift-at f3) (above f1 f2) (above f1 f3) (above f1 f4) (above f2 f3) (above f2 f4) (above f3 f4)
+         (origin ann f1) (destination ann f4) (origin bob f4) (destination bob f2) (origin eve f2)
+         (destination eve f1) (waiting ann) (waiting bob) (waiting eve))
+  (:goal (and (served ann) (served bob) (served eve))))

@@ -1,0 +1,8 @@
+(define (problem transport-1)
+  (:domain transport)
+  (:objects a b c - place van - vehicle box1 box2 - package none one two - number)
+  (:init (road a b) (= (length a b) 4) (road b a) (= (length b a) 4) (road b c) (= (length b c) 7) (road c b)
+         (= (length c b) 7) (more none one) (more one two) (at van a) (room van one) (at box1 b) (at box2 c)
+         (= (total-cost) 0))
+  (:goal (and (at box1 c) (at box2 a)))
+  (:metric minimize (total-cost)))

@@ -1,0 +1,5 @@
+(define (problem zenotravel-1)
+  (:domain zenotravel)
+  (:objects plane1 - aircraft ann bob - person rome oslo bern - city l0 l1 l2 - level)
+  (:init (at plane1 rome) (at ann rome) (at bob oslo) (fuel plane1 l1) (next l0 l1) (next l1 l2))
+  (:goal (and (at ann oslo) (at bob bern))))
