@@ -487,7 +487,8 @@ def test_columns_that_cannot_be_arguments(tmp_path: Path, text: str, message: st
     with pytest.raises(TraceError, match=re.escape(message)):
         read_traces(path, arguments=("a", "b"))
     for name in ("log.jsonl", "log.t2s"):
-        with pytest.raises(TraceError, match="only a CSV event log has columns"):
+        write_traces(Dataset.of([Trace(("a",), (True,))]), tmp_path / name)
+        with pytest.raises(TraceError, match="only a log of events"):
             read_traces(tmp_path / name, arguments=("a",))
 
 

@@ -55,9 +55,7 @@ def explainable(f: Figures) -> str:
 
 
 def accuracy(f: Figures) -> Iterator[str]:
-    if f.test_accuracy is not None:
-        yield f"tested: {f.test_accuracy:.2%} of {f.test_traces:,} test traces predicted without an error"
-    elif f.held_out_accuracy is not None:
+    if f.held_out_accuracy is not None:
         yield (
             f"held out: {f.held_out_accuracy:.2%} of {f.held_out_traces:,} traces predicted without an error by a "
             f"model of {f.held_out_learned_from:,} others; the model that is kept is learned from all"
