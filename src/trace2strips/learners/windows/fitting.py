@@ -71,17 +71,18 @@ def fit(dataset: Dataset, summary: Summary, noise: float | int | None) -> Fit:
         return fit_noisy(dataset, summary, None)
     if noise:
         return fit_noisy(dataset, summary, noise)
-    clean, rows = fit_clean(dataset, summary)
-    if noise is None and is_doubtful(rows, summary, clean):
+    search = Search(summary)
+    clean, rows = fit_clean(dataset, summary, search)
+    if noise is None and is_doubtful(rows, search, clean):
         noisy = fit_noisy(dataset, summary, None)
         return min(clean, noisy, key=lambda found: found.handicapped)
     return clean
 
 
-def fit_clean(dataset: Dataset, summary: Summary) -> tuple[Fit, Rows]:
+def fit_clean(dataset: Dataset, summary: Summary, search: Search | None = None) -> tuple[Fit, Rows]:
     """Every label is explained that can be. What the search finds in the summary is made smaller on the kept sample,
     and completed where the sample does not show all."""
-    search = Search(summary)
+    search = search or Search(summary)
     predicates, rows, nats = small_predicates(search)
     lifted = lift(predicates, summary.projection, summary.types, summary.naming, summary.told)
     kept = with_needed(without_needless(lifted, sample_of(summary)), predicates, search)
@@ -114,7 +115,7 @@ def small_predicates(search: Search) -> tuple[list[Predicate], Rows, float]:
     sample = sample_of(summary)
     encoding = encode(sample, summary.naming, summary.projection.arity, summary.projection)
     rows = replace(Rows.of(sample, encoding), types=summary.types)
-    found = search.run()
+    found = search.found
     strict = TolerantSearch(rows, STRICT)
     strict.adopt(found)
     strict.settle()
@@ -155,11 +156,11 @@ def sample_of(summary: Summary) -> Dataset:
     return Dataset.of([sampled.trace for sampled in summary.sample])
 
 
-def is_doubtful(rows: Rows, summary: Summary, clean: Fit) -> bool:
+def is_doubtful(rows: Rows, search: Search, clean: Fit) -> bool:
     """Whether some labels of the sample are worth a second look: a model that gets them wrong is shorter."""
     attempts = int((rows.row_of >= 0).sum())
     doubt = TolerantSearch(rows, 1 / (attempts + 2))
-    doubt.adopt(Search(summary).run())
+    doubt.adopt(search.found)
     doubt.settle()
     return doubt.errors > 0 and doubt.size_nats + label_nats(doubt.errors, attempts) + EVIDENCE < clean.nats
 

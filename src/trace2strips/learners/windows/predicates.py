@@ -291,6 +291,10 @@ class Search:
         self.frames = {types: Frame.of(summary, types) for types in sorted(kinds, key=lambda t: (len(t), t))}
         self.refusals = len(summary.refusals)
 
+    @cached_property
+    def found(self) -> list[Predicate]:
+        return self.run()
+
     def run(self, begun: Iterable[Predicate] = ()) -> list[Predicate]:
         """Predicates that explain every refusal that can be explained, none of them needless. `begun`: those to begin
         with."""
