@@ -21,7 +21,7 @@ from typing import Any
 from measuring import options, write_results
 
 DOMAINS = Path(__file__).parent / "domains"
-SEEDS = (0, 1, 2)
+SEEDS = (10, 11, 12)  # others than those with which the way of sampling was found
 TRACES = 300
 KEPT = ("traces", "attempts", "refused", "test_traces", "test_accuracy", "certain_share", "verdict", "plans",
         "plans_right", "learning_seconds")  # fmt: skip
