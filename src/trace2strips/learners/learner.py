@@ -44,6 +44,7 @@ from trace2strips.traces.trace import Trace
 
 Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion", "probing") and where it stands
 OneTrace = Trace | str | Sequence[tuple[str, bool]]
+NO_ACTION, NO_ACTION_HINT = "there is no action in the traces", "a trace needs actions that worked or were refused"
 LONGEST_PRINTED = 40  # lines of a model that `str` shows
 
 
@@ -77,9 +78,7 @@ class Learner(ABC):
     def check(self, dataset: Dataset) -> None:
         """Refuse traces that nothing can be learned from."""
         if not (dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION).any():
-            raise TraceError(
-                "there is no action in the traces", hint="a trace needs actions that worked or were refused"
-            )
+            raise TraceError(NO_ACTION, hint=NO_ACTION_HINT)
 
     @abstractmethod
     def learn(self, dataset: Dataset, job: Job) -> Learned:
@@ -746,9 +745,12 @@ def refuse_negative_steps(steps: int | None) -> None:
 def one_sided(dataset: Dataset) -> list[str]:
     """What cannot be said where labels are all alike, a sentence each."""
     is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
-    refused = dataset.inapplicable[is_action]
-    if refused.all():
+    return said_of(int(is_action.sum()), int(dataset.inapplicable[is_action].sum()))
+
+
+def said_of(attempts: int, refused: int) -> list[str]:
+    if refused == attempts:
         return ["no action ever worked: nothing can be said of effects"]
-    if not refused.any():
+    if not refused:
         return ["no action was ever refused: nothing can be said of preconditions"]
     return []

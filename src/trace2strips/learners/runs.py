@@ -10,6 +10,7 @@ summary.json.gz       of windows: what is kept of the log
 suspects.csv          labels that are probably wrong, where there are some
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
+shards/               while windows learns shard by shard: what is ready, for the same purpose
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from trace2strips.model.world import WorldModel, vocabulary_from_json, world_fro
 from trace2strips.pddl import format_model
 from trace2strips.traces import Dataset
 
+KEPT = "shards"  # what is ready of a log that is learned shard by shard
 SUMMARY, SUSPECTS = "summary.json.gz", "suspects.csv"
 MOST_BYTES = 2**28  # of a summary, unpacked: more is no summary but a trap
 BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
@@ -100,6 +102,7 @@ def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> 
         for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*", ".*.part"):
             for old in folder.glob(pattern):
                 old.unlink()
+        shutil.rmtree(folder / KEPT, ignore_errors=True)
     except OSError as error:
         raise FileError(error.strerror or str(error), file=folder) from None
     write_json(folder / "settings.json", settings)
@@ -156,7 +159,8 @@ def write_run(run: RunRecord, folder: Path) -> None:
     write_json(folder / "metrics.json", run.metrics)
     for checkpoint in folder.glob("checkpoint-*.safetensors"):
         checkpoint.unlink()
-    shutil.rmtree(folder / PREVIOUS, ignore_errors=True)
+    for name in (PREVIOUS, KEPT):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def read_run(folder: Path) -> RunRecord:
