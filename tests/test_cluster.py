@@ -20,6 +20,7 @@ import pytest
 from conftest import Run as Command
 from conftest import figures
 
+from trace2strips import ray_cluster
 from trace2strips.errors import UserError
 from trace2strips.experiments import Run, cluster, perform, read_results
 from trace2strips.experiments.cluster import RayExecutor, pack, unpack
@@ -243,7 +244,7 @@ def test_no_address(address: str, tmp_path: Path) -> None:
 
 
 def test_someone_else_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "PATIENCE", 3)
+    monkeypatch.setattr(ray_cluster, "PATIENCE", 3)
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UserError, match="no Ray cluster at"):
         list(RayExecutor(f"127.0.0.1:{server.getsockname()[1]}", tmp_path)(RUNS, silent))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,14 +26,16 @@ from trace2strips.errors import UserError, printable, with_file
 from trace2strips.learners.registry import DEFAULT, LEARNERS
 
 if TYPE_CHECKING:
-    from trace2strips.learners.learner import Figures, Learned
+    from trace2strips.learners.learner import Figures, Learned, Learner
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
 
+LARGE = 2**30  # bytes of files that are learned shard by shard
+
 
 def learn(
-    traces: Annotated[
-        Path, typer.Argument(metavar="TRACES", help="Log, trace file or dataset to learn from; a folder or 'glob*'.")
+    files: Annotated[
+        list[Path], typer.Argument(metavar="TRACES…", help="Logs, trace files or datasets; folders or 'globs*' of them.")
     ],
     out: Annotated[Path | None, typer.Option(help="Folder for the run; an unfinished one there goes on.")] = None,
     update: Annotated[
@@ -77,6 +81,15 @@ def learn(
     noise: Annotated[
         float | None, typer.Option(help="Of windows: the share of labels that are wrong, 0: none; default: found out.")
     ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Of windows: shard by shard, in bounded memory; large logs always are.")
+    ] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Of windows: shards on this Ray cluster; auto: the one here; local: a new one."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -105,6 +118,9 @@ def learn(
     check_shares(hold_out, require, test)
     given = {name: value for name, value in told.items() if value is not None}
     if update is not None:
+        if stream or ray or len(files) > 1:
+            raise UserError("--update takes one log, on one machine", hint="one after the other, or learn from all")
+        traces = files[0]
         if given or learner not in (DEFAULT, "windows"):
             raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
         before = load(update)
@@ -122,7 +138,13 @@ def learn(
         raise UserError("where shall the run go?", hint="--out FOLDER")
     chosen = make_learner(learner, given)
     Job(seed)  # a seed out of range is refused before anything is written
-    dataset = read_traces(traces, columns=columns)
+    if stream or ray or is_large(files):
+        learned = learn_streamed(files, chosen, out, test, columns, hold_out, ray, seed, force, quiet)
+        finish(learned, None, files[0], out, quiet)
+        check_required(learned.figures, require)
+        return
+    traces = files[0]
+    dataset = read_traces(*files, columns=columns)
     show_understood(dataset, quiet)
     testing = None if test is None else read_traces(test, columns=columns)
     chosen = chosen.told_by(dataset)
@@ -172,7 +194,53 @@ def check_required(figures: Figures, require: float | None) -> None:
         raise typer.Exit(3)
 
 
-def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: bool) -> None:
+def is_large(files: Sequence[Path]) -> bool:
+    """Several files, or more bytes than are read at once; what is packed counts tenfold."""
+    sizes = [path.stat().st_size * (10 if path.suffix.lower() == ".gz" else 1) for path in files if path.is_file()]
+    return len(files) > 1 or sum(sizes) > LARGE
+
+
+def learn_streamed(
+    files: Sequence[Path], learner: Learner, out: Path, test: Path | None, arguments: Sequence[str], ray: str | None,
+    seed: int, force: bool, quiet: bool,
+) -> Learned:  # fmt: skip
+    """Shard by shard, here or on a cluster."""
+    from functools import partial
+
+    from trace2strips.learners.learner import Job
+    from trace2strips.learners.runs import RunLog, open_run
+    from trace2strips.learners.windows.learner import Windows
+    from trace2strips.learners.windows.spreading import OnRay
+    from trace2strips.learners.windows.streaming import Here, Runner, first_traces, hash_files, learn_shards
+    from trace2strips.ray_cluster import connected
+    from trace2strips.traces import read_traces
+    from trace2strips.traces.shards import find_shards
+
+    if not isinstance(learner, Windows):
+        raise UserError(
+            f"learner {learner.name!r} needs the whole log in memory", hint="--learner windows learns shard by shard"
+        )
+    read = partial(read_traces, arguments=tuple(arguments))
+    shards = find_shards(files)
+    chosen = learner.told_by(first_traces(shards, read))
+    testing = None if test is None else read(test)
+    data = hash_files(files)
+    with ExitStack() as stack:
+        run: Runner = Here() if ray is None else OnRay(stack.enter_context(connected(ray, may_start=True)))
+        open_run(out, chosen.run_settings(seed, data), force)
+        log = RunLog(out)
+        stack.callback(log.close)
+        show = stack.enter_context(training_bar(quiet))
+
+        def watch(stage: str, report: Report) -> None:
+            log.write(stage, report)
+            show(stage, report)
+
+        learned = learn_shards(chosen, shards, Job(seed, out, watch), data, read, run)
+    return learned if testing is None else with_file(str(test), lambda: learned.tested_on(testing))
+
+
+def finish(learned: Learned, dataset: Dataset | None, traces: Path, out: Path, quiet: bool) -> None:
     """Write what was learned and tell of it."""
     from trace2strips.learners.telling import tell
 
@@ -192,12 +260,15 @@ def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: b
             print(f"preconditions and effects of the lifted model: {counts}: {out / 'support.txt'}")
 
 
-def warn(figures: Figures, dataset: Dataset, file: Path) -> None:
+def warn(figures: Figures, dataset: Dataset | None, file: Path) -> None:
     """What a user should know of the traces, a line each on standard error."""
     for warning in figures.warnings:
         print(f"trace2strips: {warning}", file=sys.stderr)
     if (first := figures.first_contradiction) is not None:
-        worked, refused = (place_of(dataset, file, *which) for which in (first.worked, first.refused))
+        worked, refused = (
+            f"in trace {which[0] + 1}" if dataset is None else place_of(dataset, file, *which)
+            for which in (first.worked, first.refused)
+        )
         example = f"{printable(first.action)} worked {worked} and was refused {refused} after the same history"
         print(
             f"trace2strips: {figures.contradictions} contradictions in the labels, for example {example}",

@@ -36,14 +36,20 @@ Read = Callable[[Path], Dataset]
 
 @dataclass(frozen=True)
 class Shard:
-    """A file, or the traces from `begin` to `end` of a dataset, or a stretch of a text file; `number` is the file's
-    among those of the log."""
+    """A file, or the traces from `begin` to `end` of a dataset, or a stretch of a text file. `file` is its name as it
+    was given, seen from `folder`; `number` is the file's among those of the log."""
 
     file: str
     number: int
+    folder: str
     begin: int = 0
     end: int | None = None
     lines_before: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The same in all processes."""
+        return Path(self.folder) / self.file
 
     @property
     def stretch(self) -> Stretch | None:
@@ -66,6 +72,7 @@ def find_shards(files: Sequence[Path]) -> list[Shard]:
 
 def shards_of(path: Path, number: int) -> Iterator[Shard]:
     check_readable(path)
+    folder = str(Path.cwd())
     if is_dataset(path):
         header = read_header(path)
         offsets = map_array(path, header.arrays["offsets"])
@@ -73,16 +80,16 @@ def shards_of(path: Path, number: int) -> Iterator[Shard]:
         ends = np.searchsorted(offsets, np.arange(SHARD_TOKENS, count, SHARD_TOKENS))
         bounds = sorted({0, *ends.tolist(), len(offsets) - 1})
         for begin, end in pairwise(bounds):
-            yield Shard(str(path), number, begin, end)
+            yield Shard(str(path), number, folder, begin, end)
         if len(bounds) < 2:
-            yield Shard(str(path), number)  # whoever reads it says what is wrong
+            yield Shard(str(path), number, folder)  # whoever reads it says what is wrong
     elif is_by_line(path) and not is_packed(path) and path.stat().st_size > SHARD_BYTES:
-        yield from stretches_of(path, number)
+        yield from stretches_of(path, number, folder)
     else:
-        yield Shard(str(path), number)
+        yield Shard(str(path), number, folder)
 
 
-def stretches_of(path: Path, number: int) -> Iterator[Shard]:
+def stretches_of(path: Path, number: int, folder: str) -> Iterator[Shard]:
     """Cut at the ends of lines; lines are counted on the way."""
     size, begin, before = path.stat().st_size, 0, 0
     with reading(path), path.open("rb") as stream:
@@ -90,7 +97,7 @@ def stretches_of(path: Path, number: int) -> Iterator[Shard]:
             stream.seek(min(begin + SHARD_BYTES, size))
             stream.readline()
             end = stream.tell()
-            yield Shard(str(path), number, begin, end, before)
+            yield Shard(str(path), number, folder, begin, end, before)
             stream.seek(begin)
             while begin < end:
                 part = stream.read(min(STEP, end - begin))
@@ -115,19 +122,19 @@ def is_packed(path: Path) -> bool:
 
 def read_blocks(shard: Shard, read: Read = read_traces) -> Iterator[Block]:
     """The traces of a shard; `read` reads a file that is taken as a whole."""
-    path = Path(shard.file)
+    path = shard.path
     if is_dataset(path):
         end = read_header(path).arrays["offsets"][2] - 1 if shard.end is None else shard.end
         fields = read_some_fields(path, shard.begin, end)
         yield Block(Dataset(**fields, file=shard.file), fields["vocabulary"])
     elif is_by_line(path):
-        yield from read_by_block(path, shard.stretch)
+        yield from read_by_block(path, shard.stretch, shard.file)
     else:
-        found = read(path)
+        found = replace(read(path), file=shard.file)
         yield Block(found, told_names(found))
 
 
-def read_by_block(path: Path, stretch: Stretch | None) -> Iterator[Block]:
+def read_by_block(path: Path, stretch: Stretch | None, name: str) -> Iterator[Block]:
     form, stated = format_of(path), Stated()
     assert form is not None
     reader = read_jsonl if form.read is read_jsonl else read_plain
@@ -139,19 +146,19 @@ def read_by_block(path: Path, stretch: Stretch | None) -> Iterator[Block]:
         lines.append(line)
         tokens += 1 + len(trace.actions) + len(trace.init or ()) + len(trace.final)
         if tokens >= BLOCK_TOKENS:
-            yield block_of(traces, lines, path, stated.separator)
+            yield block_of(traces, lines, name, stated.separator)
             traces, lines, tokens, blocks = [], [], 0, blocks + 1
     if traces:
-        yield block_of(traces, lines, path, stated.separator)
+        yield block_of(traces, lines, name, stated.separator)
     elif not blocks and stretch is None:
         read_traces(path)  # says what is missing
 
 
-def block_of(traces: list[Trace], lines: list[int], path: Path, separator: str | None) -> Block:
+def block_of(traces: list[Trace], lines: list[int], name: str, separator: str | None) -> Block:
     try:
-        found = replace(Dataset.of(traces, lines=tuple(lines)), file=str(path))
+        found = replace(Dataset.of(traces, lines=tuple(lines)), file=name)
     except TraceError as error:
-        error.file = str(path)
+        error.file = name
         raise
     if separator is not None:
         found = replace(found, settings={SEPARATOR: separator})
@@ -171,7 +178,7 @@ def told_names(dataset: Dataset) -> Vocabulary:
 
 def hash_shard(shard: Shard) -> str:
     """Of the bytes that are read for it."""
-    path = Path(shard.file)
+    path = shard.path
     digest = hashlib.sha256()
     if is_dataset(path) and shard.end is not None:
         header, fields = read_header(path), read_some_fields(path, shard.begin, shard.end)

@@ -17,7 +17,7 @@ from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.fitting import really_refused
 from trace2strips.learners.windows.lifted import LiftedWorld
-from trace2strips.learners.windows.memory import merge, remember
+from trace2strips.learners.windows.memory import merge, remember, with_lines
 from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary
@@ -26,6 +26,7 @@ from trace2strips.model.vocabulary import ACTION, Vocabulary
 from trace2strips.traces.names import Naming, Schema
 from trace2strips.traces.shards import Block, Read, Shard, hash_shard, read_blocks
 
+MOST_REFUSALS = 20_000  # that are kept of a log that no model explains
 MOST_SUSPECTS = 100_000  # that are listed; all are counted
 Value = TypeVar("Value")
 
@@ -47,8 +48,9 @@ class Part:
     summary: Summary
     names: Vocabulary
     untold: bool
-    attempts: int
+    attempts: int  # of actions
     refused: int
+    asked: int  # attempts and final values
     settings: Mapping[str, Any]
     separator: str | None
     files: tuple[int, int]
@@ -72,13 +74,15 @@ def part_of(block: Block, shard: Shard, wanted: Wanted, content: str, threads: i
     traces = block.traces
     encoding = encode(traces, wanted.naming, wanted.arity)
     collected = collect_windows(traces, encoding, wanted.start, threads=threads)
-    is_action = traces.vocabulary.kinds[traces.tokens] == ACTION
+    kinds = traces.vocabulary.kinds[traces.tokens]
+    is_action = kinds == ACTION
     return Part(
-        remember(collected, traces, wanted.naming, wanted.start),
+        bounded(remember(collected, traces, wanted.naming, wanted.start)),
         block.names,
         bool(traces.untold.any()),
         int(is_action.sum()),
         int(traces.inapplicable[is_action].sum()),
+        int((kinds >= ACTION).sum()),
         traces.settings,
         traces.separator,
         (shard.number, shard.number),
@@ -102,16 +106,26 @@ def merge_parts(one: Part, other: Part) -> Part:
     if other.files[0] == one.files[1]:  # the same file goes on
         theirs = replace(theirs, sources=theirs.sources[1:])
     return Part(
-        merge(one.summary, theirs),
+        bounded(merge(one.summary, theirs)),
         united(one.names, other.names),
         one.untold or other.untold,
         one.attempts + other.attempts,
         one.refused + other.refused,
+        one.asked + other.asked,
         one.settings if one.settings == other.settings else {},
         one.separator if other.separator is None else other.separator,
         (one.files[0], other.files[1]),
         hashlib.sha256(f"{one.content} {other.content}".encode()).hexdigest(),
     )
+
+
+def bounded(summary: Summary) -> Summary:
+    """What no model explains makes nothing certain, and would grow with the log: so the first refusals are kept."""
+    if len(summary.refusals) <= MOST_REFUSALS or not summary.inexplicable:
+        return summary
+    first = summary.refusals[: MOST_REFUSALS - 1]
+    kept = sorted({r.place: r for r in (*first, summary.inexplicable[0])}.values(), key=lambda r: r.place)
+    return with_lines(replace(summary, refusals=tuple(kept)))
 
 
 def united(one: Vocabulary, other: Vocabulary) -> Vocabulary:
@@ -135,9 +149,7 @@ class Errors:
 
 def test_shard(shard: Shard, predicting: LiftedWorld, doubting: LiftedWorld | None, read: Read) -> Errors | None:
     """How many traces a model gets wrong, and which labels the one that doubts some takes to be wrong."""
-    return fold(
-        (errors_of(block, predicting, doubting) for block in read_blocks(shard, read)), merge_errors
-    )
+    return fold((errors_of(block, predicting, doubting) for block in read_blocks(shard, read)), merge_errors)
 
 
 def errors_of(block: Block, predicting: LiftedWorld, doubting: LiftedWorld | None) -> Errors:
@@ -172,4 +184,3 @@ def fold(found: Iterable[Value | None], join: Callable[[Value, Value], Value]) -
         (before, earlier), (size, value) = waiting[-2:]
         waiting[-2:] = [(before + size, join(earlier, value))]
     return waiting[0][1] if waiting else None
-

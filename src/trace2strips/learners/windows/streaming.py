@@ -24,7 +24,7 @@ import numpy as np
 
 from trace2strips.errors import FileError, TraceError
 from trace2strips.files import read_text, writing_text
-from trace2strips.learners.learner import NO_ACTION, NO_ACTION_HINT, Figures, Job, Learned, said_of
+from trace2strips.learners.learner import NO_ACTION, NO_ACTION_HINT, Job, Learned, basic_figures, said_of
 from trace2strips.learners.runs import KEPT, MOST_BYTES
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows.fitting import MOST_ATTEMPTS, traces_with
@@ -56,6 +56,10 @@ Value = TypeVar("Value")
 class Runner(Protocol):
     """Who does the work: this process, or a cluster."""
 
+    @property
+    def threads(self) -> int | None:
+        """Of one shard; None: all that there are."""
+
     def __call__(
         self,
         task: Callable[[Shard], Value | None],
@@ -68,24 +72,28 @@ class Runner(Protocol):
         others."""
 
 
-def run_here(
-    task: Callable[[Shard], Value | None],
-    join: Callable[[Value, Value], Value],
-    shards: Sequence[Shard],
-    known: Callable[[int], Value | None],
-    done: Callable[[int, Value | None], None],
-) -> Value | None:
-    """One shard after the other."""
+class Here:
+    """One shard after the other, each with all threads."""
 
-    def results() -> Iterator[Value | None]:
-        for number, shard in enumerate(shards):
-            found = known(number)
-            if found is None:
-                found = task(shard)
-                done(number, found)
-            yield found
+    threads: int | None = None
 
-    return fold(results(), join)
+    def __call__(
+        self,
+        task: Callable[[Shard], Value | None],
+        join: Callable[[Value, Value], Value],
+        shards: Sequence[Shard],
+        known: Callable[[int], Value | None],
+        done: Callable[[int, Value | None], None],
+    ) -> Value | None:
+        def results() -> Iterator[Value | None]:
+            for number, shard in enumerate(shards):
+                found = known(number)
+                if found is None:
+                    found = task(shard)
+                    done(number, found)
+                yield found
+
+        return fold(results(), join)
 
 
 @dataclass
@@ -96,15 +104,16 @@ class Stream:
     shards: Sequence[Shard]
     job: Job
     read: Read = read_traces
-    run: Runner = run_here
+    run: Runner = field(default_factory=Here)
     passes: int = 0
     found: dict[Wanted, Part] = field(default_factory=dict)
 
     def part(self, wanted: Wanted) -> Part:
         """Of the whole log."""
         if wanted not in self.found:
-            task = partial(summarise_shard, wanted=wanted, read=self.read)
-            part = self.work("windows", task, merge_parts, None if self.job.folder is None else Kept(self.job.folder, wanted))
+            task = partial(summarise_shard, wanted=wanted, read=self.read, threads=self.run.threads)
+            kept = None if self.job.folder is None else Kept(self.job.folder, wanted)
+            part = self.work("windows", task, merge_parts, kept)
             if part is None:
                 raise TraceError("no trace in the files", hint="one trace a line")
             self.found[wanted] = part
@@ -209,11 +218,11 @@ def same_form(one: Naming, other: Naming) -> bool:
 
 
 def learn_shards(
-    learner: Windows, shards: Sequence[Shard], job: Job, data: str, read: Read = read_traces, run: Runner = run_here
+    learner: Windows, shards: Sequence[Shard], job: Job, data: str, read: Read = read_traces, run: Runner | None = None
 ) -> Learned:
     """What `Windows.learn` gives of all shards together. `data` says which they are."""
     clock = time.perf_counter()
-    stream = Stream(learner, shards, job, read, run)
+    stream = Stream(learner, shards, job, read, run or Here())
     names, part = stream.understood()
     vocabulary = part.vocabulary
     some = stream.beginning(vocabulary)
@@ -221,6 +230,8 @@ def learn_shards(
     fixed = learner.separator is not None or learner.arity is not None
     begun = partial(learner.summarise_at, some)
     traces = part.summary.traces
+    if len(some) == traces and part.summary.inexplicable:  # small enough to look at it as a whole
+        return replace(learner.learn(some, job), data=data)
     reading = read_log(some, names, stream.summarise, level, learner.noise, fixed, begun, traces)
     job.tell("predicates", Report(attempt=stream.passes + 1))
     lifted = completed(reading)
@@ -230,17 +241,12 @@ def learn_shards(
     assert found is not None
     warnings = tuple(said_of(part.attempts, part.refused))
     tested = Tested(traces, found.errors, found.wrong_labels, found.suspects, warnings)
-    attempts = max(1, part.attempts)
-    reading = replace(reading, fit=replace(reading.fit, noise=found.wrong_labels / attempts if doubting else 0.0))
-    basic = Figures(
+    reading = replace(reading, fit=replace(reading.fit, noise=found.wrong_labels / max(1, part.asked)))
+    basic = replace(
+        basic_figures(replace(some, settings=part.settings), 0, time.perf_counter() - clock),
         traces=traces,
         train_accuracy=1 - found.errors / traces,
         train_errors=found.errors,
-        train_seconds=time.perf_counter() - clock,
-        domain=part.settings.get("domain"),
-        encoding=part.settings.get("init"),
-        hidden_model=part.settings.get("model"),
-        hidden_files=tuple(files) if (files := part.settings.get("files")) else None,
     )
     return learner.assembled(reading, lifted, tested, basic, data, vocabulary, job)
 
@@ -263,9 +269,9 @@ def one_after_the_other(blocks: Sequence[Dataset]) -> Dataset:
         tokens=np.concatenate([block.tokens for block in blocks]),
         inapplicable=np.concatenate([block.inapplicable for block in blocks]),
         offsets=np.append(0, np.concatenate(offsets)),
-        lines=(),
+        lines=tuple(line for block in blocks for line in block.lines),
         untold=np.concatenate([block.untold for block in blocks]),
-        file=None,
+        file=blocks[0].file if len({block.file for block in blocks}) == 1 else None,
     )
 
 
@@ -299,6 +305,7 @@ class Kept:
             "untold": part.untold,
             "attempts": part.attempts,
             "refused": part.refused,
+            "asked": part.asked,
             "settings": dict(part.settings),
             "separator": part.separator,
             "summary": to_text(part.summary),
@@ -321,6 +328,7 @@ class Kept:
                 bool(record["untold"]),
                 int(record["attempts"]),
                 int(record["refused"]),
+                int(record["asked"]),
                 dict(record["settings"]),
                 record["separator"],
                 (shard.number, shard.number),
