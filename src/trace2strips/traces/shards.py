@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trace2strips.errors import TraceError
+from trace2strips.errors import TraceError, UserError
 from trace2strips.files import Stretch, check_readable, reading
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
@@ -26,7 +26,7 @@ from trace2strips.traces.plain_text import read_plain
 from trace2strips.traces.text_files import Stated
 from trace2strips.traces.trace import Trace
 
-SHARD_TOKENS = 2_000_000  # of a dataset: actions with what is told of starts
+SHARD_TOKENS = 1_000_000  # of a dataset: actions with what is told of starts
 SHARD_BYTES = 32 * 2**20  # of a text file
 BLOCK_TOKENS = 250_000  # of a text file that are looked at together
 STEP = 2**22  # bytes read at a time where only lines or hashes are wanted
@@ -122,7 +122,15 @@ def is_packed(path: Path) -> bool:
 
 def read_blocks(shard: Shard, read: Read = read_traces) -> Iterator[Block]:
     """The traces of a shard; `read` reads a file that is taken as a whole."""
-    path = shard.path
+    try:
+        yield from blocks_of(shard, shard.path, read)
+    except UserError as error:
+        if error.file == str(shard.path):
+            error.file = shard.file
+        raise
+
+
+def blocks_of(shard: Shard, path: Path, read: Read) -> Iterator[Block]:
     if is_dataset(path):
         end = read_header(path).arrays["offsets"][2] - 1 if shard.end is None else shard.end
         fields = read_some_fields(path, shard.begin, end)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -53,6 +53,7 @@ from trace2strips.traces.shards import Read, Shard, hash_shard, read_blocks
 Value = TypeVar("Value")
 
 
+@runtime_checkable  # the type checker of the tests asks
 class Runner(Protocol):
     """Who does the work: this process, or a cluster."""
 
