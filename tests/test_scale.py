@@ -22,12 +22,13 @@ import pytest
 from conftest import Run as Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from test_windows import roads_log
 from test_windows_memory import random_log
-
 from trace2strips.errors import TraceError, UserError
 from trace2strips.learners.learner import Job, Learned
 from trace2strips.learners.learning import learn
+from trace2strips.learners.registry import make_learner
 from trace2strips.learners.training import Report
 from trace2strips.learners.windows import fitting, parts, streaming
 from trace2strips.learners.windows.learner import Windows
@@ -272,6 +273,7 @@ import json, re, resource, sys
 from pathlib import Path
 from trace2strips.learners.learner import Job
 from trace2strips.learners.learning import learn
+from trace2strips.learners.registry import make_learner
 from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.streaming import first_traces, learn_shards
 from trace2strips.traces import shards
@@ -557,3 +559,31 @@ def test_an_error_comes_back_from_a_node_as_it_is() -> None:
     assert str(error) == "log.txt:3: wrong (hint: mend it)"
     assert isinstance(error, UserError)
     assert re.match("log", str(error))
+
+
+def test_how_long_other_learners_take_is_said_before(
+    tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More actions, more traces or more steps take longer; `windows` says nothing."""
+    from trace2strips.commands import learn as command
+
+    small, large = world("ferry:2x2", 50), world("ferry:6x6", 50)
+    for name in ("completion", "strips", "strips+completion"):
+        expected = [make_learner(name).expected_seconds(dataset) for dataset in (small, large)]
+        assert expected[0] is not None
+        assert expected[1] is not None
+        assert expected[0] < expected[1]
+    fewer = make_learner("strips", {"steps": 10}).expected_seconds(large)
+    assert fewer is not None
+    assert fewer < (make_learner("strips").expected_seconds(large) or 0)
+    assert make_learner("windows").expected_seconds(large) is None
+    monkeypatch.setattr(command, "LONG", 0.1)
+    write_traces(small, tmp_path / "log.jsonl")
+    result = run("learn", "log.jsonl", "--learner", "completion", "--out", "run")
+    assert result.returncode == 0  # it goes on
+    line = (
+        r"trace2strips: completion takes about 0 minutes for \d+ actions and 50 traces \(hint: --learner windows .*\)\n"
+    )
+    assert re.match(line, result.stderr)
+    assert run("learn", "log.jsonl", "--learner", "completion", "--out", "quiet", "--quiet").stderr == ""
+    assert run("learn", "log.jsonl", "--out", "windows").stderr == ""

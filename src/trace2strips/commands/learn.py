@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from trace2strips.traces import Dataset
 
 LARGE = 2**30  # bytes of files that are learned shard by shard
+LONG = 60  # seconds of learning that are announced
 
 
 def learn(
@@ -152,6 +153,7 @@ def learn(
     if testing is not None:
         with_file(str(test), lambda: chosen.check_names(dataset.vocabulary, testing.vocabulary))
     open_run(out, chosen.run_settings(seed, content_hash(dataset)), force)
+    say_how_long(chosen, dataset, quiet)
     log = RunLog(out)
     try:
         with training_bar(quiet) as show:
@@ -192,6 +194,19 @@ def check_required(figures: Figures, require: float | None) -> None:
     if found < require:
         print(f"trace2strips: accuracy {found:.5f}, required {require}", file=sys.stderr)
         raise typer.Exit(3)
+
+
+def say_how_long(learner: Learner, dataset: Dataset, quiet: bool) -> None:
+    """Before the work, where that is more than a minute."""
+    seconds = learner.expected_seconds(dataset)
+    if quiet or seconds is None or seconds < LONG:
+        return
+    how_long = f"{seconds / 60:.0f} minutes" if seconds < 2 * 3600 else f"{seconds / 3600:.0f} hours"
+    size = f"{len(dataset.vocabulary.actions):,} actions and {len(dataset):,} traces"
+    print(
+        f"trace2strips: {learner.name} takes about {how_long} for {size} (hint: --learner windows takes seconds)",
+        file=sys.stderr,
+    )
 
 
 def is_large(files: Sequence[Path]) -> bool:

@@ -106,6 +106,10 @@ class Learner(ABC):
         """How many steps of training are wanted where there are so many actions."""
         return 0
 
+    def expected_seconds(self, dataset: Dataset) -> float | None:
+        """About how long learning takes, where that is known; for learners that may take long."""
+        return None
+
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Refuse test traces with names that nothing was learned of."""
         check_names(known, used)
