@@ -28,10 +28,10 @@ from trace2strips.learners.learner import Job
 from trace2strips.learners.learning import learn, load
 from trace2strips.learners.registry import make_learner
 from trace2strips.learners.windows.learner import Windows
-from trace2strips.learners.windows.parts import merge_parts, summarise_shard
+from trace2strips.learners.windows.parts import Wanted, merge_parts, summarise_shard
 from trace2strips.learners.windows.saving import to_text
 from trace2strips.learners.windows.starts import StartLevel
-from trace2strips.learners.windows.streaming import Wanted, first_traces, hash_files, learn_shards
+from trace2strips.learners.windows.streaming import first_traces, hash_files, learn_shards
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset, read_traces, write_traces
 from trace2strips.traces.names import understand
@@ -75,26 +75,17 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     for traces in runs:
         more = child("update", folder / f"shards {traces}", new)
         yield {"part": "update", "how": "update", "known_traces": traces, **row, **more}
-    yield {
-        "part": "shard",
-        "how": "one shard",
-        **row,
-        **child("pieces", folder, folder / f"{TRACES[3 // (1 + quick)]}.t2s"),
-    }
+    piece = folder / f"{TRACES[1 if quick else 3]}.t2s"
+    yield {"part": "shard", "how": "one shard", **row, **child("pieces", folder, piece)}
     for world in WORLDS[: 2 if quick else None]:
         file, row = write(world, FEW // scale, folder / f"{world.replace(':', '-')}.t2s")
         for how in ("shards", "at once"):
             yield {"part": "ground actions", "how": how, **row, **child(how, folder / f"{world} {how}", file)}
     lines, row = write(DOMAIN, TRACES[3] // scale, folder / "text.jsonl")
     yield {"part": "text", "how": "shards", **row, **child("shards", folder / "text", lines)}
-    files, rows = zip(
-        *(write(DOMAIN, TRACES[4] // scale // scale, folder / f"part-{i}.t2s", seed=i) for i in range(PARTS)),
-        strict=True,
-    )
-    whole = dict(rows[0]) | {
-        "attempts": sum(row["attempts"] for row in rows),
-        "bytes": sum(row["bytes"] for row in rows),
-    }
+    written = [write(DOMAIN, TRACES[4] // scale**2, folder / f"part-{i}.t2s", seed=i) for i in range(PARTS)]
+    files = [file for file, _ in written]
+    whole = written[0][1] | {name: sum(row[name] for _, row in written) for name in ("attempts", "bytes")}
     yield {"part": "attempts", "how": "shards", **whole, **child("shards", folder / "all", *files)}
     for learner, worlds in OTHERS.items():
         for world in worlds[: 1 if quick else None]:

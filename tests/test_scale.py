@@ -378,7 +378,7 @@ def test_what_is_ready_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_killed_and_started_again(tmp_path: Path, run: Command) -> None:
     files = six_files(tmp_path)
-    words = ["learn", *(file.name for file in files), "--out", "run", "--quiet"]
+    words = ["learn", *(file.name for file in files), "--stream", "--out", "run", "--quiet"]
     ended = subprocess.Popen([sys.executable, "-m", "trace2strips", *words], cwd=tmp_path)
     end = time.monotonic() + 120
     while len(list((tmp_path / "run" / "shards").glob("*-00000[12].json.gz"))) < 1:
@@ -393,7 +393,7 @@ def test_killed_and_started_again(tmp_path: Path, run: Command) -> None:
     again = run(*words)
     assert (again.returncode, again.stderr) == (0, "")
     assert not (tmp_path / "run" / "shards").exists()
-    run("learn", *words[1:-3], "--out", "other", "--quiet")
+    run("learn", *(file.name for file in files), "--out", "other", "--quiet")
     for name in RESULTS[:-1]:
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
 
@@ -404,6 +404,9 @@ def test_killed_and_started_again(tmp_path: Path, run: Command) -> None:
 def test_learn_takes_several_files(tmp_path: Path, run: Command) -> None:
     files = [file.name for file in six_files(tmp_path)]
     assert run("learn", *files, "--out", "run", "--test", files[0]).returncode == 0
+    assert run("learn", "log-*.jsonl", "--stream", "--out", "several").returncode == 0
+    for name in RESULTS[:-1]:
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "several" / name).read_bytes()
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert (metrics["traces"], metrics["test_traces"], metrics["test_errors"]) == (360, 60, 0)
     one = "".join((tmp_path / name).read_text() for name in files)
@@ -434,8 +437,11 @@ def test_mistakes_are_one_line(tmp_path: Path, run: Command) -> None:
         stream.write("{}\n")
     (tmp_path / "empty.jsonl").write_text("")
     for words, message in (
-        ((*files, "--out", "run"), f"{files[3]}:61: the field 'actions' is missing"),
-        ((*files, "--out", "run", "--learner", "completion"), "learner 'completion' needs the whole log in memory"),
+        ((*files, "--stream", "--out", "run"), f"{files[3]}:61: the field 'actions' is missing"),
+        (
+            (*files, "--stream", "--out", "run", "--learner", "completion"),
+            "learner 'completion' needs the whole log in memory",
+        ),
         ((*files[:2], "--update", "run"), "--update takes one log, on one machine"),
         ((files[0], "missing.jsonl", "--out", "run2"), "missing.jsonl: no such file"),
         (("empty.jsonl", files[0], "--out", "run3"), "empty.jsonl: the file is empty"),
@@ -585,5 +591,6 @@ def test_how_long_other_learners_take_is_said_before(
         r"trace2strips: completion takes about 0 minutes for \d+ actions and 50 traces \(hint: --learner windows .*\)\n"
     )
     assert re.match(line, result.stderr)
-    assert run("learn", "log.jsonl", "--learner", "completion", "--out", "quiet", "--quiet").stderr == ""
+    quiet = run("learn", "log.jsonl", "--learner", "completion", "--out", "quiet", "--quiet")
+    assert "takes about" not in quiet.stderr
     assert run("learn", "log.jsonl", "--out", "windows").stderr == ""

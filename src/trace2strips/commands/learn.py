@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trace2strips.learners.learner import Figures, Learned, Learner
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
+    from trace2strips.traces.columns import Columns
 
 LARGE = 2**30  # bytes of files that are learned shard by shard
 LONG = 60  # seconds of learning that are announced
@@ -36,7 +37,8 @@ LONG = 60  # seconds of learning that are announced
 
 def learn(
     files: Annotated[
-        list[Path], typer.Argument(metavar="TRACES…", help="Logs, trace files or datasets; folders or 'globs*' of them.")
+        list[Path],
+        typer.Argument(metavar="TRACES…", help="Logs, trace files, datasets; folders, 'globs*'."),
     ],
     out: Annotated[Path | None, typer.Option(help="Folder for the run; an unfinished one there goes on.")] = None,
     update: Annotated[
@@ -113,7 +115,7 @@ def learn(
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate, "separator": separator,
-            "network_only": network_only or None, "arity": arity, "start": start_level(start, traces),
+            "network_only": network_only or None, "arity": arity, "start": start_level(start, files[0]),
             "noise": noise}  # fmt: skip
     columns = told_columns(case, action, ok, time, arg, worked, refused, start)
     check_shares(hold_out, require, test)
@@ -145,7 +147,7 @@ def learn(
         check_required(learned.figures, require)
         return
     traces = files[0]
-    dataset = read_traces(*files, columns=columns)
+    dataset = read_traces(files, columns=columns)
     show_understood(dataset, quiet)
     testing = None if test is None else read_traces(test, columns=columns)
     chosen = chosen.told_by(dataset)
@@ -210,34 +212,47 @@ def say_how_long(learner: Learner, dataset: Dataset, quiet: bool) -> None:
 
 
 def is_large(files: Sequence[Path]) -> bool:
-    """Several files, or more bytes than are read at once; what is packed counts tenfold."""
-    sizes = [path.stat().st_size * (10 if path.suffix.lower() == ".gz" else 1) for path in files if path.is_file()]
-    return len(files) > 1 or sum(sizes) > LARGE
+    """More bytes than are read at once; what is packed counts tenfold."""
+    from trace2strips.traces.formats import find_all
+
+    packed = (".gz", ".parquet", ".pq")
+    found = (path for path in find_all(files) if path.is_file())
+    return sum(path.stat().st_size * (10 if path.suffix.lower() in packed else 1) for path in found) > LARGE
 
 
 def learn_streamed(
-    files: Sequence[Path], learner: Learner, out: Path, test: Path | None, arguments: Sequence[str], ray: str | None,
-    seed: int, force: bool, quiet: bool,
+    paths: Sequence[Path], learner: Learner, out: Path, test: Path | None, columns: Columns, hold_out: float | None,
+    ray: str | None, seed: int, force: bool, quiet: bool,
 ) -> Learned:  # fmt: skip
     """Shard by shard, here or on a cluster."""
     from functools import partial
 
+    from trace2strips.learners.holding_out import with_held_out
     from trace2strips.learners.learner import Job
     from trace2strips.learners.runs import RunLog, open_run
     from trace2strips.learners.windows.learner import Windows
     from trace2strips.learners.windows.spreading import OnRay
-    from trace2strips.learners.windows.streaming import Here, Runner, first_traces, hash_files, learn_shards
+    from trace2strips.learners.windows.streaming import Here, Runner, beginning, first_traces, hash_files, learn_shards
     from trace2strips.ray_cluster import connected
     from trace2strips.traces import read_traces
+    from trace2strips.traces.formats import find_all, is_event_log
     from trace2strips.traces.shards import find_shards
 
     if not isinstance(learner, Windows):
         raise UserError(
             f"learner {learner.name!r} needs the whole log in memory", hint="--learner windows learns shard by shard"
         )
-    read = partial(read_traces, arguments=tuple(arguments))
+    files = find_all(paths)
+    if len(files) > 1 and all(map(is_event_log, files)):
+        from trace2strips.traces.events import settled
+        from trace2strips.traces.tables import read_table
+
+        columns = settled(read_table(files[0]), columns)
+    read = partial(read_traces, columns=columns)
     shards = find_shards(files)
-    chosen = learner.told_by(first_traces(shards, read))
+    first = first_traces(shards, read)
+    show_understood(first, quiet)
+    chosen = learner.told_by(first)
     testing = None if test is None else read(test)
     data = hash_files(files)
     with ExitStack() as stack:
@@ -252,7 +267,9 @@ def learn_streamed(
             show(stage, report)
 
         learned = learn_shards(chosen, shards, Job(seed, out, watch), data, read, run)
-    return learned if testing is None else with_file(str(test), lambda: learned.tested_on(testing))
+    if testing is not None:
+        return with_file(str(test), lambda: learned.tested_on(testing))
+    return learned if hold_out == 0 else with_held_out(learned, beginning(shards, learned.vocabulary, read), hold_out)
 
 
 def finish(learned: Learned, dataset: Dataset | None, traces: Path, out: Path, quiet: bool) -> None:

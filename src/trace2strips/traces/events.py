@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int, Int64
 from trace2strips.errors import TraceError, printable, shorten
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
-from trace2strips.traces.columns import LIFECYCLE, Columns, Roles, find_roles
+from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles
 from trace2strips.traces.dataset import Dataset, Origin, token_type
 from trace2strips.traces.names import join_list
 from trace2strips.traces.outcomes import read_outcomes, understood
@@ -77,6 +77,23 @@ class Events:
 
     def error(self, row: int, message: str, hint: str | None = None) -> TraceError:
         return TraceError(message, file=self.files[int(self.file[row])], line=int(self.line[row]), hint=hint)
+
+
+def settled(table: Table, told: Columns) -> Columns:
+    """What is said of columns and what the first of several files shows, so that all are read alike."""
+    names = table.names
+    try:
+        roles = find_roles(names, told, lambda i: can_be_outcome(table, i), True)
+    except MalformedError as error:
+        raise TraceError(str(error), file=table.file, hint=error.hint) from None
+    time = told.time if len(roles.time) > 1 else names[roles.time[0]] if roles.time else NONE
+    return replace(
+        told,
+        case=FILE if roles.case is None else names[roles.case],
+        action=names[roles.action],
+        ok=NONE if roles.ok is None else names[roles.ok],
+        time=time,
+    )
 
 
 def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) -> Dataset:

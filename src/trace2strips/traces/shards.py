@@ -20,7 +20,8 @@ from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.dataset import SEPARATOR, Dataset
 from trace2strips.traces.dataset_file import map_array, read_header, read_some_fields
-from trace2strips.traces.formats import format_of, read_traces
+from trace2strips.traces.formats import format_of, is_event_log, read_traces
+from trace2strips.traces.joining import origin_of
 from trace2strips.traces.jsonl import read_jsonl
 from trace2strips.traces.plain_text import read_plain
 from trace2strips.traces.text_files import Stated
@@ -37,10 +38,11 @@ Read = Callable[[Path], Dataset]
 @dataclass(frozen=True)
 class Shard:
     """A file, or the traces from `begin` to `end` of a dataset, or a stretch of a text file. `file` is its name as it
-    was given, seen from `folder`; `number` is the file's among those of the log."""
+    was given, seen from `folder`; `number` is the file's among those of the log, `alone`: there is no other."""
 
     file: str
     number: int
+    alone: bool
     folder: str
     begin: int = 0
     end: int | None = None
@@ -67,7 +69,8 @@ class Block:
 
 def find_shards(files: Sequence[Path]) -> list[Shard]:
     """All shards of a log, in order."""
-    return [shard for number, file in enumerate(files) for shard in shards_of(file, number)]
+    alone = len(files) == 1
+    return [replace(shard, alone=alone) for number, file in enumerate(files) for shard in shards_of(file, number)]
 
 
 def shards_of(path: Path, number: int) -> Iterator[Shard]:
@@ -80,13 +83,13 @@ def shards_of(path: Path, number: int) -> Iterator[Shard]:
         ends = np.searchsorted(offsets, np.arange(SHARD_TOKENS, count, SHARD_TOKENS))
         bounds = sorted({0, *ends.tolist(), len(offsets) - 1})
         for begin, end in pairwise(bounds):
-            yield Shard(str(path), number, folder, begin, end)
+            yield Shard(str(path), number, True, folder, begin, end)
         if len(bounds) < 2:
-            yield Shard(str(path), number, folder)  # whoever reads it says what is wrong
+            yield Shard(str(path), number, True, folder)  # whoever reads it says what is wrong
     elif is_by_line(path) and not is_packed(path) and path.stat().st_size > SHARD_BYTES:
         yield from stretches_of(path, number, folder)
     else:
-        yield Shard(str(path), number, folder)
+        yield Shard(str(path), number, True, folder)
 
 
 def stretches_of(path: Path, number: int, folder: str) -> Iterator[Shard]:
@@ -97,7 +100,7 @@ def stretches_of(path: Path, number: int, folder: str) -> Iterator[Shard]:
             stream.seek(min(begin + SHARD_BYTES, size))
             stream.readline()
             end = stream.tell()
-            yield Shard(str(path), number, folder, begin, end, before)
+            yield Shard(str(path), number, True, folder, begin, end, before)
             stream.seek(begin)
             while begin < end:
                 part = stream.read(min(STEP, end - begin))
@@ -106,12 +109,12 @@ def stretches_of(path: Path, number: int, folder: str) -> Iterator[Shard]:
 
 
 def is_dataset(path: Path) -> bool:
-    return format_of(path) is None
+    return not is_event_log(path) and format_of(path) is None
 
 
 def is_by_line(path: Path) -> bool:
     """Whether a line is a trace."""
-    form = format_of(path)
+    form = None if is_event_log(path) else format_of(path)
     return form is not None and form.read in (read_jsonl, read_plain)
 
 
@@ -123,7 +126,8 @@ def is_packed(path: Path) -> bool:
 def read_blocks(shard: Shard, read: Read = read_traces) -> Iterator[Block]:
     """The traces of a shard; `read` reads a file that is taken as a whole."""
     try:
-        yield from blocks_of(shard, shard.path, read)
+        for block in blocks_of(shard, shard.path, read):
+            yield block if shard.alone else replace(block, traces=as_one_of_several(block.traces, shard))
     except UserError as error:
         if error.file == str(shard.path):
             error.file = shard.file
@@ -139,7 +143,19 @@ def blocks_of(shard: Shard, path: Path, read: Read) -> Iterator[Block]:
         yield from read_by_block(path, shard.stretch, shard.file)
     else:
         found = replace(read(path), file=shard.file)
+        if found.origin is not None:
+            found = replace(found, origin=replace(found.origin, files=(shard.file,)))
         yield Block(found, told_names(found))
+
+
+def as_one_of_several(traces: Dataset, shard: Shard) -> Dataset:
+    """Each attempt with its file, as where several files are read at once."""
+    if not len(traces.lines):
+        first = shard.begin + 1  # of a dataset: traces are counted
+        traces = replace(traces, lines=tuple(range(first, first + len(traces))))
+    origin = origin_of([traces])
+    origin = replace(origin, files=tuple(shard.file for _ in origin.files))
+    return replace(traces, lines=(), file=None, origin=origin)
 
 
 def read_by_block(path: Path, stretch: Stretch | None, name: str) -> Iterator[Block]:

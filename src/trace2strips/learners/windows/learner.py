@@ -57,7 +57,7 @@ from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import parse_problem
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import PLAIN, Naming, call_words, understand
+from trace2strips.traces.names import PLAIN, Naming, Schema, call_words, understand
 from trace2strips.traces.states import false_atoms
 from trace2strips.traces.trace import Trace
 
@@ -101,7 +101,7 @@ class Windows(Learner):
     def check_actions(self, actions: Sequence[str]) -> None:
         naming = understand(actions, self.separator)
         arity = FIRST if self.arity is None else self.arity
-        if (tokens := count_tokens({naming.schema(name)[0] for name in actions}, arity)) > MOST_TOKENS:
+        if (tokens := count_tokens(schemas_in(actions, naming), arity)) > MOST_TOKENS:
             if naming == PLAIN:
                 message = f"{tokens:,} different actions without arguments, at most {MOST_TOKENS:,} can be learned"
                 hint = "do names hold arguments? --separator says what stands before them"
@@ -166,9 +166,7 @@ class Windows(Learner):
         errors = int(wrong_traces(lifted, dataset).sum())
         suspects = find_suspects(dataset, reading.fit.refused)
         tested = Tested(len(dataset), errors, len(suspects), tuple(suspects), tuple(one_sided(dataset)))
-        summary = reading.summary
-        consistent = summary.start != StartLevel.OWN and not summary.inexplicable  # a model explains both labels
-        figures = basic_figures(dataset, errors, time.perf_counter() - clock, consistent)
+        figures = basic_figures(dataset, errors, time.perf_counter() - clock, reading.is_consistent)
         return self.assembled(reading, lifted, tested, figures, content_hash(dataset), dataset.vocabulary, job)
 
     def assembled(
@@ -245,7 +243,7 @@ class Windows(Learner):
         summary: Summary | None = learned.summary
         if summary is None:
             return None
-        schemas = {*summary.projection.schemas, *schemas_in(dataset, summary.naming)}
+        schemas = {*summary.projection.schemas, *schemas_in(dataset.vocabulary.actions, summary.naming)}
         if count_tokens(schemas, summary.projection.arity) > MOST_TOKENS:
             return None
         return answer_all(summary, dataset, summary.naming)
@@ -440,6 +438,10 @@ class Windows(Learner):
 
     def predictor(self, learned: Learned) -> Predictor:
         return LiftedPredictor(lifted_of(learned))
+
+
+def schemas_in(actions: Iterable[str], naming: Naming) -> set[Schema]:
+    return {naming.schema(name)[0] for name in actions}
 
 
 @dataclass(frozen=True)

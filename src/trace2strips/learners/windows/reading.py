@@ -38,6 +38,11 @@ class Reading:
     unexplained: int = 0  # refusals that no model explains which begins as the small one does
     grouped: Dataset | None = None  # the log with names for the starts that were found in it
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether it is known that no two labels contradict each other: a model explains both."""
+        return self.summary.start != StartLevel.OWN and not self.summary.inexplicable
+
 
 def read_log(
     dataset: Dataset,

@@ -47,6 +47,7 @@ from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import vocabulary_from_json
 from trace2strips.traces import Dataset
 from trace2strips.traces.formats import read_traces
+from trace2strips.traces.joining import origin_of
 from trace2strips.traces.names import Naming, understand
 from trace2strips.traces.shards import Read, Shard, hash_shard, read_blocks
 
@@ -151,20 +152,6 @@ class Stream:
         tell()
         return self.run(task, join, self.shards, known, done)
 
-    def beginning(self, vocabulary: Vocabulary) -> Dataset:
-        """As much as is looked at where labels may be wrong, in the words of all."""
-        blocks: list[Dataset] = []
-        for shard in self.shards:
-            for block in read_blocks(shard, self.read):
-                blocks.append(block.traces.in_words_of(vocabulary))
-                if sum(len(found.tokens) for found in blocks) > MOST_ATTEMPTS:
-                    break
-            else:
-                continue
-            break
-        whole = one_after_the_other(blocks)
-        return whole.first(traces_with(whole, MOST_ATTEMPTS))
-
     def first_naming(self) -> tuple[Naming, int]:
         """How the names of the first traces are read, and the arity that explains these."""
         traces = first_traces(self.shards, self.read)
@@ -226,7 +213,7 @@ def learn_shards(
     stream = Stream(learner, shards, job, read, run or Here())
     names, part = stream.understood()
     vocabulary = part.vocabulary
-    some = stream.beginning(vocabulary)
+    some = beginning(shards, vocabulary, read)
     level = None if learner.start is None else StartLevel(learner.start)
     fixed = learner.separator is not None or learner.arity is not None
     begun = partial(learner.summarise_at, some)
@@ -244,12 +231,25 @@ def learn_shards(
     tested = Tested(traces, found.errors, found.wrong_labels, found.suspects, warnings)
     reading = replace(reading, fit=replace(reading.fit, noise=found.wrong_labels / max(1, part.asked)))
     basic = replace(
-        basic_figures(replace(some, settings=part.settings), 0, time.perf_counter() - clock),
+        basic_figures(replace(some, settings=part.settings), 0, time.perf_counter() - clock, reading.is_consistent),
         traces=traces,
         train_accuracy=1 - found.errors / traces,
         train_errors=found.errors,
+        tried=part.attempts,
+        refused=part.refused,
     )
     return learner.assembled(reading, lifted, tested, basic, data, vocabulary, job)
+
+
+def beginning(shards: Sequence[Shard], vocabulary: Vocabulary, read: Read = read_traces) -> Dataset:
+    """As much as is looked at where labels may be wrong, in the words of all."""
+    found: list[Dataset] = []
+    for block in (block for shard in shards for block in read_blocks(shard, read)):
+        found.append(block.traces.in_words_of(vocabulary))
+        if sum(len(traces.tokens) for traces in found) > MOST_ATTEMPTS:
+            break
+    whole = one_after_the_other(found)
+    return whole.first(traces_with(whole, MOST_ATTEMPTS))
 
 
 def first_traces(shards: Sequence[Shard], read: Read = read_traces) -> Dataset:
@@ -263,6 +263,8 @@ def first_traces(shards: Sequence[Shard], read: Read = read_traces) -> Dataset:
 
 def one_after_the_other(blocks: Sequence[Dataset]) -> Dataset:
     """Traces in the words of one vocabulary."""
+    if len(blocks) == 1:
+        return blocks[0]
     ends = np.cumsum([0, *(len(block.tokens) for block in blocks)])
     offsets = [block.offsets[1:] + end for block, end in zip(blocks, ends, strict=False)]
     return replace(
@@ -272,7 +274,7 @@ def one_after_the_other(blocks: Sequence[Dataset]) -> Dataset:
         offsets=np.append(0, np.concatenate(offsets)),
         lines=tuple(line for block in blocks for line in block.lines),
         untold=np.concatenate([block.untold for block in blocks]),
-        file=blocks[0].file if len({block.file for block in blocks}) == 1 else None,
+        origin=None if blocks[0].origin is None else origin_of(blocks),
     )
 
 
