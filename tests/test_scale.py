@@ -422,6 +422,45 @@ def test_learn_takes_several_files(tmp_path: Path, run: Command) -> None:
     assert run("learn", "new.jsonl", "--update", "run").returncode == 0  # a run is a run, however it was learned
 
 
+def write_days(folder: Path, ending: str, overnight: bool = False) -> None:
+    """A log of events in a file a day; `overnight`: the last case of a day goes on."""
+    import polars as pl
+
+    rng, rows, case = random.Random(0), [], 0
+    for day in range(4):
+        first = len(rows)
+        for _ in range(20):
+            case += 1
+            is_open = False
+            for _ in range(8):
+                action = rng.choice(("open", "close"))
+                worked = is_open == (action == "close")
+                is_open = is_open != worked
+                rows.append((f"c{case}", action, "ok" if worked else "failed", f"2026-01-0{day + 1} 10:00:00"))
+        case -= overnight
+        table = pl.DataFrame(rows[first:], schema=["case_id", "activity", "status", "timestamp"], orient="row")
+        file = folder / f"day-{day}{ending}"
+        table.write_csv(file) if ending == ".csv" else table.write_parquet(file)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_shard_may_be_a_table_of_events(ending: str, tmp_path: Path, run: Command) -> None:
+    write_days(tmp_path, ending)
+    assert run("learn", f"day-*{ending}", "--out", "once").returncode == 0
+    assert run("learn", f"day-*{ending}", "--stream", "--out", "parted").returncode == 0
+    for name in RESULTS[:-1]:
+        assert (tmp_path / "once" / name).read_bytes() == (tmp_path / "parted" / name).read_bytes()
+
+
+def test_a_case_in_two_files_is_no_shard(tmp_path: Path, run: Command) -> None:
+    """Its second half would seem to start in the middle, and make certain what is not."""
+    write_days(tmp_path, ".csv", overnight=True)
+    assert run("learn", "day-*.csv", "--out", "once").returncode == 0
+    result = run("learn", "day-*.csv", "--stream", "--out", "parted")
+    assert result.returncode == 2
+    assert "cases go on in another file, and a shard sees one file (hint: " in result.stderr
+
+
 def test_a_large_file_is_learned_in_shards(tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     from trace2strips.commands import learn as command
 

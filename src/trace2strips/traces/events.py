@@ -109,6 +109,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
         raise TraceError("no trace in the file", file=first.file, hint="a row is an attempt")
     events, left_out = only_complete(events)
     case, cases, case_line = cases_of(events)
+    named_cases = events.coded(roles.case).words if roles.case is not None and roles.time else ()
     action = named(events, roles.action, "the action is empty")
     labels, outcome_line = outcomes_of(events, told)
     order, order_line = order_of(events, case)
@@ -137,7 +138,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     if roles.ok is None and (other := possible_outcomes(first, roles)):
         outcome_line += f" (or does a column say it? {other})"
     lines = (log_line(events, len(token), cases, case_line, left_out), names_line, outcome_line, order_line, start_line)
-    origin = Origin(events.files, events.file.astype(np.uint32), events.line, tuple(map(printable, lines)))
+    origin = Origin(events.files, events.file.astype(np.uint32), events.line, tuple(map(printable, lines)), named_cases)
     return Dataset(
         vocabulary,
         np.insert(of_name[token], offsets[:-1], begins).astype(token_type(vocabulary)),

@@ -154,7 +154,8 @@ def as_one_of_several(traces: Dataset, shard: Shard) -> Dataset:
         first = shard.begin + 1  # of a dataset: traces are counted
         traces = replace(traces, lines=tuple(range(first, first + len(traces))))
     origin = origin_of([traces])
-    origin = replace(origin, files=tuple(shard.file for _ in origin.files))
+    cases = () if traces.origin is None else traces.origin.cases
+    origin = replace(origin, files=tuple(shard.file for _ in origin.files), cases=cases)
     return replace(traces, lines=(), file=None, origin=origin)
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any, TypeVar
+
+import numpy as np
 
 from trace2strips.errors import TraceError
 from trace2strips.learners.suspects import Suspect, find_suspects
@@ -55,6 +58,7 @@ class Part:
     separator: str | None
     files: tuple[int, int]
     content: str
+    cases: bytes = b""  # hashes of the names of traces that must not be in two files
 
     @property
     def schemas(self) -> tuple[Schema, ...]:
@@ -87,6 +91,7 @@ def part_of(block: Block, shard: Shard, wanted: Wanted, content: str, threads: i
         traces.separator,
         (shard.number, shard.number),
         content,
+        b"" if shard.alone or traces.origin is None else hash_names(traces.origin.cases),
     )
 
 
@@ -116,7 +121,23 @@ def merge_parts(one: Part, other: Part) -> Part:
         one.separator if other.separator is None else other.separator,
         (one.files[0], other.files[1]),
         hashlib.sha256(f"{one.content} {other.content}".encode()).hexdigest(),
+        without_two(one.cases, other.cases),
     )
+
+
+def hash_names(names: Iterable[str]) -> bytes:
+    """64 bits each, sorted."""
+    found = sorted(int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in set(names))
+    return np.array(found, dtype="<u8").tobytes()
+
+
+def without_two(one: bytes, other: bytes) -> bytes:
+    """All hashes; a trace that is cut would seem to start in the middle."""
+    both = np.sort(np.concatenate([np.frombuffer(one, dtype="<u8"), np.frombuffer(other, dtype="<u8")]))
+    if len(both) and (twice := int((both[1:] == both[:-1]).sum())):
+        hint = "put all rows of a case into one file, or learn from smaller files at once"
+        raise TraceError(f"{twice:,} cases go on in another file, and a shard sees one file", hint=hint)
+    return both.tobytes()
 
 
 def bounded(summary: Summary) -> Summary:

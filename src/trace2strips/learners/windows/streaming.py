@@ -311,6 +311,7 @@ class Kept:
             "asked": part.asked,
             "settings": dict(part.settings),
             "separator": part.separator,
+            "cases": part.cases.hex(),
             "summary": to_text(part.summary),
         }
         with writing_text(path, force=True) as stream:
@@ -336,6 +337,7 @@ class Kept:
                 record["separator"],
                 (shard.number, shard.number),
                 record["content"],
+                bytes.fromhex(record["cases"]),
             )
         except (FileError, ValueError, KeyError, TypeError):
             return None
