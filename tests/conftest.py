@@ -1,10 +1,12 @@
 """What all tests share: signatures are checked, examples are seeded, and the command line is called in one way."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -33,6 +35,7 @@ settings.register_profile(
 settings.load_profile("project")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+RAY_NODE = {"num_cpus": 1, "memory": 4 * 2**30, "object_store_memory": 100 * 2**20, "include_dashboard": False}
 
 
 @pytest.fixture
@@ -82,3 +85,42 @@ def figures(row: "Row") -> dict[str, Any]:
     found = row.record()
     kept = {name: value for name, value in found.items() if name not in own}
     return kept | {"machine": {name: value for name, value in found["machine"].items() if name != "threads"}}
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]:
+    """A node of a Ray cluster, and what it takes for /tmp."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    folder = tmp_path_factory.mktemp("first")
+    short = Path(tempfile.mkdtemp(prefix="t2s-", dir="/tmp"))  # the path of a socket has at most 107 bytes
+    # `add_node` notes the address in Ray's default folder whatever `temp_dir` says, and does not make that folder:
+    # here it is one of our own, where no other cluster and no other user's files are
+    (short / "ray").mkdir()
+    started = Cluster()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_TMPDIR", str(short))
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            started.add_node(**RAY_NODE, env_vars={"TMPDIR": str(folder)})
+            yield started, folder
+        finally:
+            ray.shutdown()
+            started.shutdown()
+            shutil.rmtree(short, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def add_second(head: tuple[Any, Path], tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[Any, Path]]:
+    """The second node and what it takes for /tmp: the same for all tests, until one kills it."""
+    cluster, _ = head
+    added: list[tuple[Any, Path]] = []
+
+    def add() -> tuple[Any, Path]:
+        if not added or added[-1][0] not in cluster.worker_nodes:
+            folder = tmp_path_factory.mktemp("second")
+            added.append((cluster.add_node(**RAY_NODE, env_vars={"TMPDIR": str(folder)}), folder))
+        return added[-1]
+
+    return add

@@ -13,12 +13,12 @@ import pytest
 import trace2strips
 
 ORDER = """
-errors files compilation bits processes
+errors files compilation bits processes ray_cluster
 pages: . tables markdown html graph
 
 model: . strips vocabulary world goals lifted state_graph
 traces: trace dataset_file dataset places states checking accuracy names text_files csv_log jsonl plain_text
-traces: outcomes columns times xes tables events joining formats . splitting one_trace examples reading
+traces: outcomes columns times xes tables events joining formats . splitting one_trace examples reading shards
 pddl: names grounding parsing writing . unified
 planning: . planners planners.fast_downward planners.mimir planners.pyperplan planners.worker workers plans
 worlds: walks domain blocksworld ferry npuzzle maze logistics pddl_files . sampling everyday
@@ -27,7 +27,7 @@ brasp: language evaluation examples strips_program text . hard_attention
 learners: . layout training radam runs suspects verdicts rules card learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
 learners.windows: saving answers proofs lifted simulation support evidence wording relations instances cautious questions rows
-learners.windows: tolerant repair fitting statics constants start_groups reading learner
+learners.windows: tolerant repair fitting statics constants start_groups reading learner parts streaming spreading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
@@ -39,7 +39,7 @@ judging: plan_outcomes hidden sources problems starts own_world
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
 report: rows tables sections markdown plots page . illustration benchmarks doc_tables
-commands: . terminal log_options sources domains sample check ground learning_run own_world learn evaluate next why suggest
+commands: . terminal log_options sources domains sample check ground learning_run streamed_run own_world learn evaluate next why suggest
 commands: judge explain export plan compare brasp
 commands: run_display reproduce report demonstration demo
 api cli __main__

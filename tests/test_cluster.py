@@ -3,11 +3,9 @@
 import fcntl
 import io
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -20,6 +18,7 @@ import pytest
 from conftest import Run as Command
 from conftest import figures
 
+from trace2strips import ray_cluster
 from trace2strips.errors import UserError
 from trace2strips.experiments import Run, cluster, perform, read_results
 from trace2strips.experiments.cluster import RayExecutor, pack, unpack
@@ -34,7 +33,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-SMALL = {"num_cpus": 1, "memory": 4 * 2**30, "object_store_memory": 100 * 2**20, "include_dashboard": False}
 RUNS = [Run("blocksworld:3", learner="completion", traces=300, seed=seed, test_traces=100) for seed in range(2)]
 # with wrong labels training goes on to its last step
 LONG = [replace(run, learner="strips+completion", settings={"steps": 500}, noise=0.02) for run in RUNS]
@@ -53,43 +51,6 @@ class Nodes:
     @property
     def executor(self) -> RayExecutor:
         return RayExecutor(self.cluster.address, self.runs, cpus=1)
-
-
-@pytest.fixture(scope="module")
-def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]:
-    from ray.cluster_utils import Cluster
-
-    folder = tmp_path_factory.mktemp("first")
-    short = Path(tempfile.mkdtemp(prefix="t2s-", dir="/tmp"))  # the path of a socket has at most 107 bytes
-    # `add_node` notes the address in Ray's default folder whatever `temp_dir` says, and does not make that folder:
-    # here it is one of our own, where no other cluster and no other user's files are
-    (short / "ray").mkdir()
-    started = Cluster()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_TMPDIR", str(short))
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        try:
-            started.add_node(**SMALL, env_vars={"TMPDIR": str(folder)})
-            yield started, folder
-        finally:
-            ray.shutdown()
-            started.shutdown()
-            shutil.rmtree(short, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def add_second(head: tuple[Any, Path], tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[Any, Path]]:
-    """The second node and what it takes for /tmp: the same for all tests, until one kills it."""
-    cluster, _ = head
-    added: list[tuple[Any, Path]] = []
-
-    def add() -> tuple[Any, Path]:
-        if not added or added[-1][0] not in cluster.worker_nodes:
-            folder = tmp_path_factory.mktemp("second")
-            added.append((cluster.add_node(**SMALL, env_vars={"TMPDIR": str(folder)}), folder))
-        return added[-1]
-
-    return add
 
 
 @pytest.fixture
@@ -243,7 +204,7 @@ def test_no_address(address: str, tmp_path: Path) -> None:
 
 
 def test_someone_else_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "PATIENCE", 3)
+    monkeypatch.setattr(ray_cluster, "PATIENCE", 3)
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UserError, match="no Ray cluster at"):
         list(RayExecutor(f"127.0.0.1:{server.getsockname()[1]}", tmp_path)(RUNS, silent))
 

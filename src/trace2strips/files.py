@@ -13,6 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -60,15 +61,29 @@ def read_text(path: Path, most: int = -1) -> str:
         return raw.decode("utf-8-sig")
 
 
-def read_lines(path: Path, progress: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
+@dataclass(frozen=True)
+class Stretch:
+    """Whole lines of a text file: from the byte `begin` to the byte `end`, with so many lines before them."""
+
+    begin: int
+    end: int
+    lines_before: int
+
+
+def read_lines(
+    path: Path, progress: Callable[[int], None] | None = None, stretch: Stretch | None = None
+) -> Iterator[tuple[int, str]]:
     """Number and text of each line, gzip or not, one at a time: a log may be larger than the memory.
-    `progress` is told how many bytes of the file are new.
+    `progress` is told how many bytes of the file are new. With a `stretch` of a file that is not packed, its lines.
     """
     check_readable(path)
     with reading(path), path.open("rb") as file:
         stream = unpacked(file)
         number = told = 0
-        while raw := stream.readline(MAX_LINE_BYTES + 1):
+        if stretch is not None:
+            file.seek(stretch.begin)
+            number = stretch.lines_before
+        while (stretch is None or file.tell() < stretch.end) and (raw := stream.readline(MAX_LINE_BYTES + 1)):
             number += 1
             if len(raw) > MAX_LINE_BYTES:
                 limit = MAX_LINE_BYTES // 2**20

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def learn(
-    traces: Annotated[
-        Path | None,
-        typer.Argument(metavar="TRACES", help="Log, trace file or dataset; a folder or 'glob*'; none with --domain."),
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="TRACES…", help="Logs, trace files, datasets; folders, 'globs*'; none with --domain."),
     ] = None,
     domain: DomainOption = None,
     problem: ProblemsOption = None,
@@ -81,6 +81,15 @@ def learn(
     noise: Annotated[
         float | None, typer.Option(help="Of windows: the share of labels that are wrong, 0: none; default: found out.")
     ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Of windows: shard by shard, in bounded memory; large logs always are.")
+    ] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Of windows: shards on this Ray cluster; auto: the one here; local: a new one."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same model.")] = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -99,6 +108,7 @@ def learn(
     """
     from trace2strips.commands.learning_run import finish, run_learner
     from trace2strips.commands.own_world import learn_own_world
+    from trace2strips.commands.streamed_run import is_large, learn_streamed
     from trace2strips.learners.learner import Job
     from trace2strips.learners.learning import load
     from trace2strips.learners.registry import make_learner
@@ -106,13 +116,14 @@ def learn(
     from trace2strips.traces import read_traces
 
     told = {"heads": heads, "steps": steps, "form": form, "preset": preset, "rate": rate, "separator": separator,
-            "network_only": network_only or None, "arity": arity, "start": start_level(start, traces),
-            "noise": noise}  # fmt: skip
+            "network_only": network_only or None, "arity": arity, "noise": noise,
+            "start": start_level(start, files[0] if files else None)}  # fmt: skip
     columns = told_columns(case, action, ok, time, arg, worked, refused, start)
     check_shares(hold_out, require, test)
     given = {name: value for name, value in told.items() if value is not None}
     if domain is not None or problem or count is not None:
-        logs = {"TRACES": traces, "--test": test, "--update": update, "--arg": arg, "--hold-out": hold_out}
+        logs = {"TRACES": files, "--test": test, "--update": update, "--arg": arg, "--hold-out": hold_out,
+                "--stream": stream, "--ray": ray}  # fmt: skip
         for name in (name for name, value in logs.items() if value):
             raise UserError(f"--domain samples its own traces, and {name} is given", hint="one of the two")
         if out is None:
@@ -120,9 +131,12 @@ def learn(
         found = learn_own_world(domain, problem, count, make_learner(learner, given), out, seed, force, quiet)
         check_required(found.figures, require)
         return
-    if traces is None:
+    if not files:
         raise UserError("there is nothing to learn from", hint="a trace file, or --domain DOMAIN --problem FILE")
+    traces = files[0]
     if update is not None:
+        if stream or ray or len(files) > 1:
+            raise UserError("--update takes one log, on one machine", hint="one after the other, or learn from all")
         if given or learner not in (DEFAULT, "windows"):
             raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
         before = load(update)
@@ -140,7 +154,12 @@ def learn(
         raise UserError("where shall the run go?", hint="--out FOLDER")
     chosen = make_learner(learner, given)
     Job(seed)  # a seed out of range is refused before anything is written
-    dataset = read_traces(traces, columns=columns)
+    if stream or ray or is_large(files):
+        learned = learn_streamed(files, chosen, out, test, columns, hold_out, ray, seed, force, quiet)
+        finish(learned, None, traces, out, quiet)
+        check_required(learned.figures, require)
+        return
+    dataset = read_traces(files, columns=columns)
     show_understood(dataset, quiet)
     testing = None if test is None else read_traces(test, columns=columns)
     chosen = chosen.told_by(dataset)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from trace2strips.learners.training import Report
     from trace2strips.traces import Dataset
 
+LONG = 60  # seconds of learning that are announced
+
 
 def run_learner(
     chosen: Learner, dataset: Dataset, testing: Dataset | None, file: Path, out: Path, seed: int, force: bool,
@@ -26,6 +28,7 @@ def run_learner(
     from trace2strips.learners.runs import RunLog, content_hash, open_run
 
     open_run(out, chosen.run_settings(seed, content_hash(dataset)), force)
+    say_how_long(chosen, dataset, quiet)
     log = RunLog(out)
     try:
         with training_bar(quiet) as show:
@@ -42,7 +45,20 @@ def run_learner(
         log.close()
 
 
-def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: bool) -> None:
+def say_how_long(learner: Learner, dataset: Dataset, quiet: bool) -> None:
+    """Before the work, where that is more than a minute."""
+    seconds = learner.expected_seconds(dataset)
+    if quiet or seconds is None or seconds < LONG:
+        return
+    how_long = f"{seconds / 60:.0f} minutes" if seconds < 2 * 3600 else f"{seconds / 3600:.0f} hours"
+    size = f"{len(dataset.vocabulary.actions):,} actions and {len(dataset):,} traces"
+    print(
+        f"trace2strips: {learner.name} takes about {how_long} for {size} (hint: --learner windows takes seconds)",
+        file=sys.stderr,
+    )
+
+
+def finish(learned: Learned, dataset: Dataset | None, traces: Path, out: Path, quiet: bool) -> None:
     """Write what was learned and tell of it."""
     from trace2strips.learners.telling import tell
 
@@ -62,12 +78,15 @@ def finish(learned: Learned, dataset: Dataset, traces: Path, out: Path, quiet: b
             print(f"preconditions and effects of the lifted model: {counts}: {out / 'support.txt'}")
 
 
-def warn(figures: Figures, dataset: Dataset, file: Path) -> None:
+def warn(figures: Figures, dataset: Dataset | None, file: Path) -> None:
     """What a user should know of the traces, a line each on standard error."""
     for warning in figures.warnings:
         print(f"trace2strips: {warning}", file=sys.stderr)
     if (first := figures.first_contradiction) is not None:
-        worked, refused = (place_of(dataset, file, *which) for which in (first.worked, first.refused))
+        worked, refused = (
+            f"in trace {which[0] + 1}" if dataset is None else place_of(dataset, file, *which)
+            for which in (first.worked, first.refused)
+        )
         example = f"{printable(first.action)} worked {worked} and was refused {refused} after the same history"
         print(
             f"trace2strips: {figures.contradictions} contradictions in the labels, for example {example}",

@@ -104,6 +104,8 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
 
         def show(stage: str, report: Report) -> None:
             note = f"step {report.step:,}, loss {report.loss:.2g}, accuracy {max(report.best, 0):.4f}"
+            if report.loss != report.loss:  # nothing is trained: shards of a log, or nothing to count
+                note = f"shard {report.step:,} of {report.steps:,}" if report.steps else ""
             progress.update(task, description=stage, total=report.steps, completed=report.step, note=note)
 
         yield show

@@ -7,50 +7,32 @@ is an optional extra and imported only when a cluster is asked for. See docs/clu
 
 from __future__ import annotations
 
-import hashlib
 import io
-import logging
 import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import trace2strips
-from trace2strips.errors import UserError, shorten
+from trace2strips.errors import UserError
 from trace2strips.experiments.execution import Failure, Tell
 from trace2strips.experiments.local import LOG, LocalExecutor
 from trace2strips.experiments.performing import read_figures
 from trace2strips.experiments.rows import Row
 from trace2strips.experiments.runs import Run
 from trace2strips.learners.training import Report
+from trace2strips.ray_cluster import RETRIES, code_version, connected, last_line
 
 CPUS = 2
 MEMORY = 4 * 2**30  # bytes; the longest traces (maze-7x7) took the STRIPS Transformer 1.6 GiB
-RETRIES = 5  # of a run whose node or worker was lost
 AHEAD = 2  # tasks beyond what the cluster can hold: a node that becomes free has work, a node that joins too
 POLL = 0.5  # seconds between two looks at what the tasks tell
-PATIENCE = 60  # seconds that a cluster has to answer; Ray itself waits for minutes
-HINT = "start one: ray start --head, and: ray start --address=HOST:6379 on further machines"
-PROBE = """
-import logging, sys, ray
-try:
-    ray.init(sys.argv[1], log_to_driver=False, logging_level=logging.CRITICAL)
-except ConnectionError:
-    sys.exit(1)
-except Exception as error:
-    sys.exit("PROBE " + " ".join(str(error).split()))
-"""
 
 
 @dataclass(frozen=True)
@@ -112,10 +94,6 @@ class RayExecutor:
         return read_figures(folder)
 
 
-def last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1]
-
-
 @dataclass(frozen=True)
 class Result:
     """What a task gives back: a run's folder, and the reason if there are no figures in it."""
@@ -170,16 +148,6 @@ def work(run: Run, version: str, cpus: int, board: Any) -> Result:
     return Result(node, archive, outcome.message if isinstance(outcome, Failure) else None)
 
 
-@cache
-def code_version() -> str:
-    """The version and a hash of all code of this package, which must be one and the same everywhere."""
-    package = Path(trace2strips.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
-    return f"{trace2strips.__version__} {digest.hexdigest()[:12]}"
-
-
 def pack(folder: Path) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -198,44 +166,3 @@ def unpack(archive: bytes, folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(folder)
     part.rename(folder)
-
-
-@contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """The module `ray`, connected; what Ray would print belongs to its own log files."""
-    try:
-        import ray
-    except ImportError:
-        raise UserError("Ray is not installed", hint="pip install 'trace2strips[cluster]'") from None
-    check_cluster(address)
-    ray._private.worker._worker_logs_enabled = False  # else it prints on standard output that a node died, at length
-    ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL)
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
-
-
-def check_cluster(address: str) -> None:
-    """Refuse soon and in one line. A port where nobody listens is told at once; a process of its own, which can be
-    ended, finds out the rest: that it is no Ray, or a Ray of another version.
-    """
-    missing = UserError(f"no Ray cluster at {shorten(address)}", hint=HINT)
-    if address != "auto":
-        host, _, port = address.removeprefix("ray://").rpartition(":")
-        if not host or not port.isdecimal():
-            raise UserError(f"{shorten(address)!r} is no address", hint="auto, HOST:PORT or ray://HOST:PORT")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
-        except (OSError, OverflowError, UnicodeError):
-            raise missing from None
-    try:
-        words = [sys.executable, "-c", PROBE, address]
-        found = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    except subprocess.TimeoutExpired:
-        raise missing from None
-    _, _, reason = found.stderr.partition("PROBE ")
-    if reason:
-        raise UserError(f"the Ray cluster at {shorten(address)} is of no use: {reason.strip()}")
-    if found.returncode:
-        raise missing

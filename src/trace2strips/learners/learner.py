@@ -44,6 +44,7 @@ from trace2strips.traces.trace import Trace
 
 Watcher = Callable[[str, Report], None]  # told the stage ("training", "completion", "probing") and where it stands
 OneTrace = Trace | str | Sequence[tuple[str, bool]]
+NO_ACTION, NO_ACTION_HINT = "there is no action in the traces", "a trace needs actions that worked or were refused"
 LONGEST_PRINTED = 40  # lines of a model that `str` shows
 
 
@@ -78,9 +79,7 @@ class Learner(ABC):
     def check(self, dataset: Dataset) -> None:
         """Refuse traces that nothing can be learned from."""
         if not (dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION).any():
-            raise TraceError(
-                "there is no action in the traces", hint="a trace needs actions that worked or were refused"
-            )
+            raise TraceError(NO_ACTION, hint=NO_ACTION_HINT)
 
     @abstractmethod
     def learn(self, dataset: Dataset, job: Job) -> Learned:
@@ -107,6 +106,10 @@ class Learner(ABC):
     def steps_for(self, actions: int) -> int:
         """How many steps of training are wanted where there are so many actions."""
         return 0
+
+    def expected_seconds(self, dataset: Dataset) -> float | None:
+        """About how long learning takes, where that is known; for learners that may take long."""
+        return None
 
     def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
         """Refuse test traces with names that nothing was learned of."""
@@ -751,9 +754,12 @@ def refuse_negative_steps(steps: int | None) -> None:
 def one_sided(dataset: Dataset) -> list[str]:
     """What cannot be said where labels are all alike, a sentence each."""
     is_action = dataset.vocabulary.kinds[dataset.tokens] == Kind.ACTION
-    refused = dataset.inapplicable[is_action]
-    if refused.all():
+    return said_of(int(is_action.sum()), int(dataset.inapplicable[is_action].sum()))
+
+
+def said_of(attempts: int, refused: int) -> list[str]:
+    if refused == attempts:
         return ["no action ever worked: nothing can be said of effects"]
-    if not refused.any():
+    if not refused:
         return ["no action was ever refused: nothing can be said of preconditions"]
     return []

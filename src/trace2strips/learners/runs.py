@@ -11,6 +11,7 @@ own-world.json        of a world of the user's own: what was learned against the
 suspects.csv          labels that are probably wrong, where there are some
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
+shards/               while windows learns shard by shard: what is ready, for the same purpose
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from trace2strips.model.world import WorldModel, vocabulary_from_json, world_fro
 from trace2strips.pddl import format_model
 from trace2strips.traces import Dataset
 
+KEPT = "shards"  # what is ready of a log that is learned shard by shard
 SUMMARY, SUSPECTS = "summary.json.gz", "suspects.csv"
 MOST_BYTES = 2**28  # of a summary, unpacked: more is no summary but a trap
 BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
@@ -102,6 +104,7 @@ def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> 
         for pattern in (*RESULT_FILES, "checkpoint-*.safetensors", "events.out.tfevents.*", ".*.part"):
             for old in folder.glob(pattern):
                 old.unlink()
+        shutil.rmtree(folder / KEPT, ignore_errors=True)
     except OSError as error:
         raise FileError(error.strerror or str(error), file=folder) from None
     write_json(folder / "settings.json", settings)
@@ -158,7 +161,8 @@ def write_run(run: RunRecord, folder: Path) -> None:
     write_json(folder / "metrics.json", run.metrics)
     for checkpoint in folder.glob("checkpoint-*.safetensors"):
         checkpoint.unlink()
-    shutil.rmtree(folder / PREVIOUS, ignore_errors=True)
+    for name in (PREVIOUS, KEPT):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def read_run(folder: Path) -> RunRecord:

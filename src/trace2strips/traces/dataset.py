@@ -29,6 +29,7 @@ class Origin:
     file: UInt[np.ndarray, " attempts"]  # which of the files
     line: Int64[np.ndarray, " attempts"]
     understood: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()  # of a file: the names of its traces, where rows of other files would belong to them
 
     def place(self, attempt: int) -> tuple[str, int]:
         return self.files[int(self.file[attempt])], int(self.line[attempt])

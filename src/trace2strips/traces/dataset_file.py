@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from safetensors.numpy import save
 
 from trace2strips.errors import TraceError
 from trace2strips.files import check_readable, reading, writing
+from trace2strips.model.strips import State
 from trace2strips.model.vocabulary import Vocabulary
 
 FORMAT = "trace2strips-dataset-1"
@@ -35,8 +36,22 @@ def write_fields(fields: Mapping[str, Any], path: Path, force: bool) -> None:
         stream.write(save(arrays, {FORMAT: json.dumps(header)}))  # several keys would come in random order
 
 
-def read_fields(path: Path) -> dict[str, Any]:
-    """The inverse of `write_fields`; pages of the arrays are read when they are used."""
+@dataclass(frozen=True)
+class Header:
+    """What a file says before its arrays: who they are about, and the type, the first byte and the length of each."""
+
+    raw: bytes
+    vocabulary: Vocabulary
+    settings: dict[str, Any]
+    states: dict[str, State]
+    arrays: dict[str, tuple[np.dtype[Any], int, int]]
+
+    @property
+    def words(self) -> dict[str, Any]:
+        return {"vocabulary": self.vocabulary, "settings": self.settings, "states": self.states}
+
+
+def read_header(path: Path) -> Header:
     check_readable(path)
     with reading(path), path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
@@ -48,25 +63,64 @@ def read_fields(path: Path) -> dict[str, Any]:
         vocabulary = read_vocabulary(meta["vocabulary"])
         states = {name: frozenset(check_names(state)) for name, state in meta["states"].items()}
         settings = dict(meta["settings"])
-        arrays: dict[str, Any] = {}
+        arrays = {}
         for name, types in ARRAYS.items():
             start, end = header[name]["data_offsets"]
             kind = np.dtype(types[header[name]["dtype"]])
             if 8 + length + end > size:
                 raise TraceError("the dataset file is cut off", hint="copy or sample it again")
-            shape = (end - start) // kind.itemsize
-            arrays[name] = (
-                np.memmap(path, mode="r", dtype=kind, offset=8 + length + start, shape=(shape,)).view(np.ndarray)
-                if shape
-                else np.empty(0, dtype=kind)
-            )
-        check_arrays(**arrays, tokens_known=len(vocabulary))
+            arrays[name] = kind, 8 + length + start, (end - start) // kind.itemsize
+            if not 0 <= start <= end:
+                raise ValueError
     except TraceError as error:
         error.file = str(path)
         raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise TraceError("not a trace2strips dataset", file=path, hint="'trace2strips sample' writes one") from None
-    return {"vocabulary": vocabulary, "settings": settings, "states": states, **arrays}
+    return Header(raw, vocabulary, settings, states, arrays)
+
+
+def map_array(path: Path, place: tuple[np.dtype[Any], int, int]) -> np.ndarray:
+    """Pages are read when they are used."""
+    kind, begin, length = place
+    if not length:
+        return np.empty(0, dtype=kind)
+    return np.memmap(path, mode="r", dtype=kind, offset=begin, shape=(length,)).view(np.ndarray)
+
+
+def read_fields(path: Path) -> dict[str, Any]:
+    """The inverse of `write_fields`; pages of the arrays are read when they are used."""
+    header = read_header(path)
+    arrays = {name: map_array(path, place) for name, place in header.arrays.items()}
+    check_file(path, header, arrays)
+    return {**header.words, **arrays}
+
+
+def read_some_fields(path: Path, begin: int, end: int) -> dict[str, Any]:
+    """The same of some of the traces, read and not mapped: so much of the file is in memory and no more."""
+    header = read_header(path)
+
+    def part(name: str, first: int, last: int) -> np.ndarray:
+        kind, place, length = header.arrays[name]
+        if not 0 <= first <= last <= length:
+            raise TraceError("broken dataset: its offsets do not span its tokens", file=path)
+        return np.fromfile(path, kind, last - first, offset=place + first * kind.itemsize)
+
+    with reading(path):
+        offsets = part("offsets", begin, end + 1)
+        first, last = int(offsets[0]), int(offsets[-1])
+        arrays = {name: part(name, first, last) for name in ("tokens", "inapplicable")}
+    arrays["offsets"] = offsets - first
+    check_file(path, header, arrays)
+    return {**header.words, **arrays}
+
+
+def check_file(path: Path, header: Header, arrays: dict[str, np.ndarray]) -> None:
+    try:
+        check_arrays(**arrays, tokens_known=len(header.vocabulary))
+    except TraceError as error:
+        error.file = str(path)
+        raise
 
 
 def check_arrays(tokens: np.ndarray, inapplicable: np.ndarray, offsets: np.ndarray, tokens_known: int) -> None:

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int, Int64
 from trace2strips.errors import TraceError, printable, shorten
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
-from trace2strips.traces.columns import LIFECYCLE, Columns, Roles, find_roles
+from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles
 from trace2strips.traces.dataset import Dataset, Origin, token_type
 from trace2strips.traces.names import join_list
 from trace2strips.traces.outcomes import read_outcomes, understood
@@ -79,6 +79,23 @@ class Events:
         return TraceError(message, file=self.files[int(self.file[row])], line=int(self.line[row]), hint=hint)
 
 
+def settled(table: Table, told: Columns) -> Columns:
+    """What is said of columns and what the first of several files shows, so that all are read alike."""
+    names = table.names
+    try:
+        roles = find_roles(names, told, lambda i: can_be_outcome(table, i), True)
+    except MalformedError as error:
+        raise TraceError(str(error), file=table.file, hint=error.hint) from None
+    time = told.time if len(roles.time) > 1 else names[roles.time[0]] if roles.time else NONE
+    return replace(
+        told,
+        case=FILE if roles.case is None else names[roles.case],
+        action=names[roles.action],
+        ok=NONE if roles.ok is None else names[roles.ok],
+        time=time,
+    )
+
+
 def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) -> Dataset:
     """`decode`: names are written with codes as in addresses of web pages, as our own CSV files are."""
     first = tables[0]
@@ -92,6 +109,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
         raise TraceError("no trace in the file", file=first.file, hint="a row is an attempt")
     events, left_out = only_complete(events)
     case, cases, case_line = cases_of(events)
+    named_cases = events.coded(roles.case).words if roles.case is not None and roles.time else ()
     action = named(events, roles.action, "the action is empty")
     labels, outcome_line = outcomes_of(events, told)
     order, order_line = order_of(events, case)
@@ -120,7 +138,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     if roles.ok is None and (other := possible_outcomes(first, roles)):
         outcome_line += f" (or does a column say it? {other})"
     lines = (log_line(events, len(token), cases, case_line, left_out), names_line, outcome_line, order_line, start_line)
-    origin = Origin(events.files, events.file.astype(np.uint32), events.line, tuple(map(printable, lines)))
+    origin = Origin(events.files, events.file.astype(np.uint32), events.line, tuple(map(printable, lines)), named_cases)
     return Dataset(
         vocabulary,
         np.insert(of_name[token], offsets[:-1], begins).astype(token_type(vocabulary)),

@@ -65,6 +65,10 @@ def find_files(path: Path) -> list[Path]:
     return found
 
 
+def find_all(paths: Iterable[Path]) -> list[Path]:
+    return [file for path in paths for file in find_files(path)]
+
+
 def is_log_name(path: Path) -> bool:
     return not path.name.startswith(".") and path.name.lower().removesuffix(".gz").endswith(ENDINGS)
 
@@ -85,20 +89,20 @@ def format_of(path: Path) -> Format | None:
 
 
 def read_traces(
-    path: str | Path,
+    path: str | Path | Sequence[Path],
     vocabulary: Vocabulary | None = None,
     any_state: bool = False,
     progress: Progress = None,
     arguments: Sequence[str] = (),
     columns: Columns | None = None,
 ) -> Dataset:
-    """Any trace file or log of events, a folder or a glob of them, as a dataset. With a vocabulary, a name that it does
-    not have is an error with its line; `any_state` lets the names of initial states pass. `progress` is told how many
-    bytes of a text file are read. `columns` says what the columns of a log of events are, as far as that is not found
-    out; `arguments` are those that hold the arguments of actions and atoms, in order.
+    """Any trace file or log of events, a folder or a glob of them, or several, as a dataset. With a vocabulary, a name
+    that it does not have is an error with its line; `any_state` lets the names of initial states pass. `progress` is
+    told how many bytes of a text file are read. `columns` says what the columns of a log of events are, as far as that
+    is not found out; `arguments` are those that hold the arguments of actions and atoms, in order.
     """
     told = replace(columns or Columns(), arguments=tuple(arguments) or (columns or Columns()).arguments)
-    files = find_files(Path(path))
+    files = find_all([Path(path)] if isinstance(path, str | Path) else path)
     if all(is_event_log(file) for file in files):
         found = read_event_files(files, told, progress)
         return found if vocabulary is None else in_words(found, vocabulary, any_state)

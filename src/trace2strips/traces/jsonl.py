@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trace2strips.errors import shorten, suggest
+from trace2strips.files import Stretch
 from trace2strips.model.vocabulary import SURROGATE
 from trace2strips.traces.names import join_list
 from trace2strips.traces.text_files import MalformedError, Numbered, Progress, Stated, make_trace, read_by_line
@@ -116,8 +117,8 @@ def read_names(value: Any, field: str) -> list[str]:
     return [name if isinstance(name, str) else join_list(name) for name in value]
 
 
-def read_jsonl(path: Path, progress: Progress, stated: Stated) -> Numbered:
-    return read_by_line(path, partial(parse_json, stated=stated), None, progress)
+def read_jsonl(path: Path, progress: Progress, stated: Stated, stretch: Stretch | None = None) -> Numbered:
+    return read_by_line(path, partial(parse_json, stated=stated), None, progress, stretch=stretch)
 
 
 def write_jsonl(traces: Iterable[Trace], stream: TextIOBase, separator: str | None = None) -> None:

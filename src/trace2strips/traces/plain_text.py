@@ -15,6 +15,7 @@ from io import TextIOBase
 from pathlib import Path
 
 from trace2strips.errors import shorten
+from trace2strips.files import Stretch
 from trace2strips.traces.text_files import (
     MalformedError,
     Numbered,
@@ -86,8 +87,8 @@ def decode_word(word: str) -> str:
     return decode_percent(word)
 
 
-def read_plain(path: Path, progress: Progress, stated: Stated) -> Numbered:
-    return read_by_line(path, parse_text, "#", progress, told_by(stated))
+def read_plain(path: Path, progress: Progress, stated: Stated, stretch: Stretch | None = None) -> Numbered:
+    return read_by_line(path, parse_text, "#", progress, told_by(stated), stretch)
 
 
 def told_by(stated: Stated) -> Callable[[str], None]:

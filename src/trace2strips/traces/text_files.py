@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from trace2strips.errors import TraceError, shorten
-from trace2strips.files import read_lines
+from trace2strips.files import Stretch, read_lines
 from trace2strips.traces.trace import Trace
 
 MAX_ACTIONS = 100_000  # in one trace; more means that the line breaks between traces are missing
@@ -42,10 +42,10 @@ class MalformedError(Exception):
 
 def read_by_line(
     path: Path, parse: Callable[[str], Trace], comment: str | None, progress: Progress,
-    hear: Callable[[str], None] | None = None,
+    hear: Callable[[str], None] | None = None, stretch: Stretch | None = None,
 ) -> Numbered:  # fmt: skip
     """`hear` is told each comment."""
-    for number, text in read_lines(path, progress):
+    for number, text in read_lines(path, progress, stretch):
         try:
             if comment and text.lstrip().startswith(comment):
                 if hear is not None:

@@ -22,6 +22,8 @@ from trace2strips.learners.training import Report
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 
+SECONDS_OF_ACTION, SECONDS_OF_TRACE = 0.25, 2e-5  # for each ground action: at all, and for each trace
+
 
 @dataclass(frozen=True)
 class Completion(Learner):
@@ -50,8 +52,16 @@ class Completion(Learner):
         )
         return Learned.of(self, job, dataset, world, figures.with_model(world))
 
+    def expected_seconds(self, dataset: Dataset) -> float:
+        return completion_seconds(dataset)
+
     def predictor(self, learned: Learned) -> Predictor:
         return WorldPredictor(learned.need_world())
+
+
+def completion_seconds(dataset: Dataset) -> float:
+    """About, on two cores: worlds differ by a factor of four (benchmarks/scale.py)."""
+    return len(dataset.vocabulary.actions) * (SECONDS_OF_ACTION + SECONDS_OF_TRACE * len(dataset))
 
 
 def refuse_no_heads(heads: int | None) -> None:

@@ -19,7 +19,7 @@ from jaxtyping import Int64
 from trace2strips.errors import UserError
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import world_model
-from trace2strips.learners.completion.learner import refuse_few_heads, refuse_no_heads, shortcomings
+from trace2strips.learners.completion.learner import completion_seconds, refuse_few_heads, refuse_no_heads, shortcomings
 from trace2strips.learners.layout import Rows
 from trace2strips.learners.learner import (
     Job,
@@ -43,6 +43,8 @@ from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 
 FORMS = ("factored", "attention")
+
+SECONDS_OF_STEP, SECONDS_OF_ACTION = 1.2e-3, 4.6e-5  # of training: at all, and for each ground action
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,11 @@ class Transformer(Learner):
 
     def steps_for(self, actions: int) -> int:
         return self.chosen.steps if self.steps is None else self.steps
+
+    def expected_seconds(self, dataset: Dataset) -> float:
+        """About, on two cores (benchmarks/scale.py)."""
+        actions = len(dataset.vocabulary.actions)
+        return self.steps_for(actions) * (SECONDS_OF_STEP + SECONDS_OF_ACTION * actions)
 
     def meaning(self) -> Mapping[str, Any]:
         return asdict(self.chosen)
@@ -187,6 +194,9 @@ class StripsCompletion(Transformer):
     form: str = "factored"
     heads: int | None = None
     steps: int | None = None
+
+    def expected_seconds(self, dataset: Dataset) -> float:
+        return super().expected_seconds(dataset) + completion_seconds(dataset)
 
     @property
     def chosen(self) -> Preset:

@@ -46,6 +46,7 @@ class Fit:
     noise: float  # the share of labels that are wrong
     model_nats: float
     label_nats: float
+    doubted: bool = False  # labels were taken to be wrong where that is likely
 
     @property
     def nats(self) -> float:
@@ -198,9 +199,14 @@ def fit_noisy(dataset: Dataset, summary: Summary, noise: float | int | None) -> 
             break
     assert best is not None
     size, said, lifted = best
-    refused = most_likely(lifted.over_tokens(dataset.vocabulary), dataset, 0.9, 1.0)
+    refused = really_refused(lifted, dataset)
     attempts = int((dataset.vocabulary.kinds[dataset.tokens] >= ACTION).sum())
-    return Fit(lifted, refused, float((refused != dataset.inapplicable).sum()) / max(1, attempts), size, said)
+    return Fit(lifted, refused, float((refused != dataset.inapplicable).sum()) / max(1, attempts), size, said, True)
+
+
+def really_refused(lifted: LiftedWorld, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
+    """What really happened, most likely, if this is the model."""
+    return most_likely(lifted.over_tokens(dataset.vocabulary), dataset, 0.9, 1.0)
 
 
 def search_noisy(rows: Rows, level: float, found: Sequence[Predicate] | None) -> TolerantSearch:

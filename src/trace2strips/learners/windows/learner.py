@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, suggest
 from trace2strips.learners.learner import (
+    Figures,
     Job,
     Learned,
     Learner,
@@ -24,7 +25,8 @@ from trace2strips.learners.learner import (
     refuse_unknown,
 )
 from trace2strips.learners.rules import Rules
-from trace2strips.learners.suspects import find_suspects
+from trace2strips.learners.runs import content_hash
+from trace2strips.learners.suspects import Suspect, find_suspects
 from trace2strips.learners.training import Report
 from trace2strips.learners.verdicts import Verdict, missing
 from trace2strips.learners.windows.answers import Answer, answer_all
@@ -95,9 +97,12 @@ class Windows(Learner):
 
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
-        naming = understand(dataset.vocabulary.actions, self.separator)
+        self.check_actions(dataset.vocabulary.actions)
+
+    def check_actions(self, actions: Sequence[str]) -> None:
+        naming = understand(actions, self.separator)
         arity = FIRST if self.arity is None else self.arity
-        if (tokens := count_tokens(schemas_in(dataset, naming), arity)) > MOST_TOKENS:
+        if (tokens := count_tokens(schemas_in(actions, naming), arity)) > MOST_TOKENS:
             if naming == PLAIN:
                 message = f"{tokens:,} different actions without arguments, at most {MOST_TOKENS:,} can be learned"
                 hint = "do names hold arguments? --separator says what stands before them"
@@ -158,17 +163,28 @@ class Windows(Learner):
 
     def finished(self, reading: Reading, dataset: Dataset, job: Job, clock: float) -> Learned:
         """With all that planners and people want to know."""
-        summary, found = reading.summary, reading.fit
-        lifted = with_relations(found.lifted, summary.worked, summary.told)
-        lifted = replace(lifted, example=summary.example)
+        lifted = completed(reading)
         errors = int(wrong_traces(lifted, dataset).sum())
-        world = lifted.world(dataset.vocabulary)
-        suspects = find_suspects(dataset, found.refused)
-        summary = replace(summary, wrong_labels=len(suspects))
-        warnings = one_sided(dataset)
+        suspects = find_suspects(dataset, reading.fit.refused)
+        tested = Tested(len(dataset), errors, len(suspects), tuple(suspects), tuple(one_sided(dataset)))
+        figures = basic_figures(dataset, errors, time.perf_counter() - clock, reading.is_consistent)
+        return self.assembled(reading, lifted, tested, figures, content_hash(dataset), dataset.vocabulary, job)
+
+    def assembled(
+        self, reading: Reading, lifted: LiftedWorld, tested: Tested, basic: Figures, data: str,
+        vocabulary: Vocabulary, job: Job,
+    ) -> Learned:  # fmt: skip
+        """From what is known of the log, whoever looked at it: all at once or shard by shard."""
+        summary, found = reading.summary, reading.fit
+        world = lifted.world(vocabulary)
+        suspects, errors = tested.suspects, tested.errors
+        summary = replace(summary, wrong_labels=tested.wrong_labels)
+        warnings = list(tested.warnings)
         if suspects:
             unless = "(--noise 0: they are right), or this world is not STRIPS (check --strips)"
-            warnings.append(f"{len(suspects)} labels are probably wrong {unless}; nothing is certain: {suspects[0]}, …")
+            warnings.append(
+                f"{tested.wrong_labels} labels are probably wrong {unless}; nothing is certain: {suspects[0]}, …"
+            )
         elif reading.unexplained:
             hint = "(hint: trace2strips check --strips)"
             start = StartLevel.SAME.sentence
@@ -176,10 +192,9 @@ class Windows(Learner):
         elif summary.naming.constants:
             warnings.append(f"nothing is certain, as this was guessed: {summary.naming}")
         elif errors:
-            warnings.append(f"{errors} of {len(dataset)} training traces are not explained by the small model")
-        consistent = summary.start != StartLevel.OWN and not summary.inexplicable  # a model explains both labels
+            warnings.append(f"{errors} of {tested.traces} training traces are not explained by the small model")
         figures = replace(
-            basic_figures(dataset, errors, time.perf_counter() - clock, consistent),
+            basic,
             warnings=tuple(warnings),
             start=str(summary.start),
             arity=summary.projection.arity,
@@ -188,10 +203,11 @@ class Windows(Learner):
             inexplicable=len(summary.inexplicable),
             noise=found.noise,
             starts_found=() if reading.grouped is None else describe_starts(reading.grouped),
-            wrong_labels=len(suspects),
+            wrong_labels=tested.wrong_labels,
         ).with_model(world)
-        learned = replace(Learned.of(self, job, dataset, world, figures), lifted=lifted, summary=summary)
-        return replace(learned, suspects=tuple(suspects))
+        return Learned(
+            self, job.seed, data, vocabulary, world, figures, lifted=lifted, summary=summary, suspects=suspects
+        )
 
     def certainty(self, summary: Summary | None, dataset: Dataset) -> dict[str, Any]:
         if summary is None:
@@ -228,7 +244,7 @@ class Windows(Learner):
         summary: Summary | None = learned.summary
         if summary is None:
             return None
-        schemas = {*summary.projection.schemas, *schemas_in(dataset, summary.naming)}
+        schemas = {*summary.projection.schemas, *schemas_in(dataset.vocabulary.actions, summary.naming)}
         if count_tokens(schemas, summary.projection.arity) > MOST_TOKENS:
             return None
         return answer_all(summary, dataset, summary.naming)
@@ -430,13 +446,31 @@ class Windows(Learner):
         return LiftedPredictor(lifted_of(learned))
 
 
+def schemas_in(actions: Iterable[str], naming: Naming) -> set[Schema]:
+    return {naming.schema(name)[0] for name in actions}
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What the small model says of the log that it was learned from."""
+
+    traces: int
+    errors: int  # traces with a wrong prediction
+    wrong_labels: int
+    suspects: tuple[Suspect, ...]  # the first of them
+    warnings: tuple[str, ...]  # of labels that are all alike
+
+
+def completed(reading: Reading) -> LiftedWorld:
+    """The small model with relations that nobody told, and a start to show."""
+    summary = reading.summary
+    lifted = with_relations(reading.fit.lifted, summary.worked, summary.told)
+    return replace(lifted, example=summary.example)
+
+
 def lifted_of(learned: Learned) -> LiftedWorld:
     assert isinstance(learned.lifted, LiftedWorld)
     return learned.lifted
-
-
-def schemas_in(dataset: Dataset, naming: Naming) -> set[Schema]:
-    return {naming.schema(name)[0] for name in dataset.vocabulary.actions}
 
 
 @dataclass(frozen=True)

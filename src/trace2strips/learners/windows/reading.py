@@ -38,6 +38,11 @@ class Reading:
     unexplained: int = 0  # refusals that no model explains which begins as the small one does
     grouped: Dataset | None = None  # the log with names for the starts that were found in it
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether it is known that no two labels contradict each other: a model explains both."""
+        return self.summary.start != StartLevel.OWN and not self.summary.inexplicable
+
 
 def read_log(
     dataset: Dataset,
@@ -46,27 +51,31 @@ def read_log(
     start: StartLevel | None,
     noise: float | int | None,
     fixed: bool,
+    begun: Summarise | None = None,
+    traces: int | None = None,
 ) -> Reading:
-    """`fixed`: names are read as they are, whatever that leaves inexplicable."""
+    """`fixed`: names are read as they are, whatever that leaves inexplicable. Of a log that is not in memory `dataset`
+    is the beginning, `begun` summarises that alone, and `traces` is the length of all."""
+    begun, traces = begun or summarise, len(dataset) if traces is None else traces
     level = StartLevel.SAME if start is None else start
     first = as_it_stands(dataset, naming, summarise, level, noise)
     if not first.summary.inexplicable or (noise == 0 and start is not None):
         return first
     readings = [first]
     if start is None and dataset.vocabulary.has_init_false:
-        readings += other_starts(dataset, naming, summarise, first, StartLevel.OBJECTS)
+        readings += other_starts(dataset, naming, summarise, first, StartLevel.OBJECTS, traces)
         if not readings[-1].fit.label_nats:
             return readings[-1]
     if first.fit.label_nats > first.fit.model_nats or not first.fit.noise:
-        readings += other_names(dataset, naming, summarise, level, noise, first, fixed)
+        readings += other_names(dataset, naming, summarise, level, noise, first, fixed, begun)
     if start is None:
         best = min(readings, key=lambda reading: reading.nats)
         ways = [naming, best.summary.naming]
         if not fixed and len(dataset.vocabulary.actions) <= MOST_NAMES:
             ways.append(PLAIN)
-        for way in dict.fromkeys(ways):
+        for way in dict.fromkeys(ways) if len(dataset) == traces else ():  # groups are of the whole log
             readings += few_starts(dataset, way, summarise, noise)
-        readings += other_starts(dataset, naming, summarise, best, StartLevel.OWN)
+        readings += other_starts(dataset, naming, summarise, best, StartLevel.OWN, traces)
     return min(readings, key=lambda reading: reading.nats)
 
 
@@ -120,14 +129,15 @@ def other_names(
     noise: float | int | None,
     first: Reading,
     fixed: bool,
+    begun: Summarise,
 ) -> Iterator[Reading]:
-    """With constants, and without arguments."""
+    """With constants, and without arguments. Constants are looked for in the beginning of the log."""
     if naming == PLAIN:
         return
     arity, level_of_noise = first.summary.projection.arity, first.fit.noise
 
     def left(naming: Naming) -> int:
-        return len(summarise(naming, level).inexplicable)
+        return len(begun(naming, level).inexplicable)
 
     found = find_constants(dataset, naming, arity, level_of_noise)
     if found != naming:
@@ -141,14 +151,14 @@ def other_names(
 
 
 def other_starts(
-    dataset: Dataset, naming: Naming, summarise: Summarise, best: Reading, level: StartLevel
+    dataset: Dataset, naming: Naming, summarise: Summarise, best: Reading, level: StartLevel, traces: int
 ) -> Iterator[Reading]:
     """Starts that differ although they are told alike, if that is shorter than the best reading so far."""
     summary = summarise(naming, level)
     if summary.inexplicable:
         return
     found, unexplained = fit_alike(dataset, summary, naming, summarise)
-    starts = len(dataset) if level == StartLevel.OWN else len(very_objects(summary))
+    starts = traces if level == StartLevel.OWN else len(very_objects(summary))
     nats = found.model_nats + log(2) * starts * len(found.lifted.predicates)  # how each predicate starts there
     if nats < best.nats:
         yield Reading(summary.without_own_starts(), found, nats, unexplained)
