@@ -84,7 +84,7 @@ MISTAKES = [
     (f"{LEARN} --hold-out 0.2 --test x.csv", "--test and --hold-out are two ways to test (hint: give one of them)"),
     (f"{LEARN} --require 99", "an accuracy of 99.0 is required (hint: --require 0.99 is 99 of 100 traces)"),
     (f"{LEARN} --hold-out 0 --require 0.9", "nothing was tested, so --require cannot be answered (hint: --test FILE"),
-    ("learn x.csv x.tsv --out r", "unexpected extra argument"),
+    ("learn x.csv none.tsv --out r", "none.tsv: no such file"),
     ("learn x.csv --out r --learner window", "unknown learner 'window' (hint: did you mean 'windows'?)"),
     ("learn x.csv --out r --noise 2", "a share of 2"),
     ("learn x.csv --out x.tsv", "x.tsv: is a file, not a folder"),
