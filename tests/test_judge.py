@@ -178,6 +178,16 @@ def test_command(run: Run, tmp_path: Path) -> None:
     assert run("judge", "run", "door.txt").returncode == 0
 
 
+def test_columns_of_a_new_log_may_be_named(run: Run, tmp_path: Path) -> None:
+    t2s.learn(DOOR, "windows").save(tmp_path / "run")
+    (tmp_path / "new.csv").write_text("visit,what,how\n7,open,fine\n8,open,fine\n7,open,stuck\n8,open,fine\n")
+    named = ("--case", "visit", "--action", "what", "--ok", "how", "--worked", "fine", "--refused", "stuck")
+    result = run("judge", "run", "new.csv", *named)
+    assert result.returncode == 3, result.stderr
+    assert result.stdout.startswith("4 attempts in 2 traces: 3 as expected (3 for certain), 1 impossible")
+    assert "impossible: open worked at new.csv:5, attempt 2" in result.stdout
+
+
 def test_mistakes(run: Run, tmp_path: Path) -> None:
     t2s.learn(DOOR, "windows").save(tmp_path / "run")
     (tmp_path / "log.txt").write_text("open\n")

@@ -8,6 +8,15 @@ from typing import Annotated
 
 import typer
 
+from trace2strips.commands.log_options import (
+    ActionOption,
+    CaseOption,
+    OkOption,
+    RefusedOption,
+    TimeOption,
+    WorkedOption,
+    told_columns,
+)
 from trace2strips.commands.terminal import ArgOption, ForceOption, JsonOption, RunArgument, show_assumptions
 from trace2strips.errors import UserError, with_file
 from trace2strips.files import check_writable, writing_text
@@ -18,7 +27,13 @@ def judge(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Trace file or dataset to judge.")],
     show: Annotated[int, typer.Option(help="Show so many attempts that are not as expected; 0: counts alone.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all that are not as expected here, as a table.")] = None,
+    case: CaseOption = None,
+    action: ActionOption = None,
+    ok: OkOption = None,
+    time: TimeOption = None,
     arg: ArgOption = None,
+    worked: WorkedOption = None,
+    refused: RefusedOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,7 +51,8 @@ def judge(
     if csv is not None:
         check_writable(csv, force)
     learned = load(run)
-    found = with_file(log, lambda: learned.judge(read_traces(log, arguments=arg or ())))
+    dataset = read_traces(log, columns=told_columns(case, action, ok, time, arg, worked, refused))
+    found = with_file(log, lambda: learned.judge(dataset))
     if csv is not None:
         with writing_text(csv, force=force) as stream:
             stream.write(found.to_csv())
