@@ -66,6 +66,9 @@ def main() -> None:
 
 def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     scale = 100 if quick else 1
+    few, _ = write(DOMAIN, 40, folder / "few.t2s")
+    for how, run in (("shards", "few"), ("at once", "few at once"), ("update", "few"), ("pieces", "few")):
+        child(how, folder / run, few)  # what is compiled is kept: nobody shall be measured while it is
     for traces in TRACES[: 3 if quick else None]:
         file, row = write(DOMAIN, traces, folder / f"{traces}.t2s")
         for how in ("shards", "at once"):

@@ -38,7 +38,7 @@ judging: . predictors history_pool boundaries world_metrics joint product_search
 judging: plan_outcomes hidden sources problems starts own_world
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
-report: rows tables sections markdown plots page . illustration benchmarks doc_tables
+report: rows tables sections markdown plots page . illustration benchmarks scale scale_plots doc_tables
 commands: . terminal log_options sources domains sample check ground learning_run streamed_run own_world learn evaluate next why suggest
 commands: judge explain export plan compare brasp
 commands: run_display reproduce report demonstration demo

@@ -42,6 +42,7 @@ from trace2strips.report.benchmarks import (
 )
 from trace2strips.report.markdown import format_markdown
 from trace2strips.report.rows import Results, load_results, read_json
+from trace2strips.report.scale import scale_actions, scale_attempts, scale_others, scale_paper, scale_update
 from trace2strips.report.sections import make_sections
 
 HEAD = """<!-- Written by `make tables` from results/: edit neither this page nor its figures by hand. -->
@@ -60,6 +61,11 @@ EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in
     "difficulty": ("problem_difficulty", difficulty),
     "foreign": ("foreign", foreign),
     "one-state": ("one_state", one_state),
+    "scale-actions": ("scale", scale_actions),
+    "scale-attempts": ("scale", scale_attempts),
+    "scale-others": ("scale", scale_others),
+    "scale-paper": ("scale", scale_paper),
+    "scale-update": ("scale", scale_update),
     "windows": ("windows", windows),
     "windows-equivalence": ("windows_equivalence", windows_equivalence),
     "windows-everyday": ("windows_everyday", windows_everyday),
@@ -80,6 +86,7 @@ def write_pages(root: Path) -> dict[Path, str]:
     pages = {page: fill(read_text(page), root / "results") for page in sorted(docs.glob("*.md"))}
     pages[docs / "results.md"] = results_page(results, root / "results")
     pages[docs / "accuracy-against-length.svg"] = picture(results)
+    pages |= {docs / f"{name}.svg": text for name, text in scale_pictures(root / "results").items()}
     return pages
 
 
@@ -115,6 +122,13 @@ def picture(results: Results) -> str:
     from trace2strips.report.plots import draw_lengths  # matplotlib is slow to import
 
     return draw_lengths(results)[0].file()
+
+
+def scale_pictures(folder: Path) -> dict[str, str]:
+    from trace2strips.report.scale_plots import draw_scale  # matplotlib is slow to import
+
+    file = folder / "scale.json"
+    return {plot.name: plot.file() for plot in draw_scale(read_json(file))} if file.exists() else {}
 
 
 def main() -> None:
