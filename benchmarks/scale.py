@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from trace2strips.learners.windows.saving import to_text
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.streaming import first_traces, hash_files, learn_shards
 from trace2strips.model.vocabulary import Kind
-from trace2strips.traces import Dataset, read_traces, write_traces
+from trace2strips.traces import Dataset, Trace, read_traces, write_traces
 from trace2strips.traces.names import understand
 from trace2strips.traces.shards import find_shards
 from trace2strips.worlds import get_domain
@@ -43,8 +44,8 @@ LENGTH = 50
 DOMAIN = "logistics-3c"
 TRACES = (40, 400, 4_000, 40_000, 400_000)  # about 10³ to 10⁷ attempts
 PARTS = 10  # files of 400,000 traces: 10⁸ attempts
-WORLDS = ("ferry:4x4", "ferry:15x15", "ferry:50x50", "ferry:180x180")  # 10⁵ attempts in each
-FEW = 4_000
+WORLDS = {"ferry:4x4": (1,), "ferry:10x10": (1, 10, 100, 1_000)}  # and how many copies, with other objects in each
+FEW, SOME = 4_000, 8_000  # traces
 OTHERS = {"completion": ("blocksworld:5", "ferry:5x5", "ferry:10x10"), "strips": ("ferry:3x3",)}
 LIMIT = 200  # seconds of another learner
 
@@ -80,10 +81,12 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
         yield {"part": "update", "how": "update", "known_traces": traces, **row, **more}
     piece = folder / f"{TRACES[1 if quick else 3]}.t2s"
     yield {"part": "shard", "how": "one shard", **row, **child("pieces", folder, piece)}
-    for world in WORLDS[: 2 if quick else None]:
-        file, row = write(world, FEW // scale, folder / f"{world.replace(':', '-')}.t2s")
-        for how in ("shards", "at once"):
-            yield {"part": "ground actions", "how": how, **row, **child(how, folder / f"{world} {how}", file)}
+    for world, counts in WORLDS.items():
+        for copies in counts[: 2 if quick else None]:
+            file, row = write(world, SOME // scale, folder / f"{copies} {world.replace(':', '-')}.t2s", copies=copies)
+            for how in ("shards", "at once"):
+                run = folder / f"{how} {file.stem}"
+                yield {"part": "ground actions", "how": how, "copies": copies, **row, **child(how, run, file)}
     lines, row = write(DOMAIN, TRACES[3] // scale, folder / "text.jsonl")
     yield {"part": "text", "how": "shards", **row, **child("shards", folder / "text", lines)}
     written = [write(DOMAIN, TRACES[4] // scale**2, folder / f"part-{i}.t2s", seed=i) for i in range(PARTS)]
@@ -95,10 +98,24 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
             yield {"part": "other learners", "learner": learner, **other(learner, world, 1_000 // scale, folder)}
 
 
-def write(name: str, traces: int, file: Path, seed: int = 0) -> tuple[Path, dict[str, Any]]:
+def write(name: str, traces: int, file: Path, seed: int = 0, copies: int = 1) -> tuple[Path, dict[str, Any]]:
     dataset = sample(get_domain(name), SampleSettings(traces, LENGTH, suffix="none", seed=seed))
+    if copies > 1:
+        settings = dataset.settings
+        dataset = Dataset.of(copied(trace, number % copies) for number, trace in enumerate(dataset))
+        dataset = replace(dataset, settings=settings)
     write_traces(dataset, file)
     return file, {"domain": name, **size(dataset), "bytes": file.stat().st_size}
+
+
+def copied(trace: Trace, number: int) -> Trace:
+    """The same in a world of other objects."""
+
+    def other(name: str) -> str:
+        word, *objects = name.split("_")
+        return "_".join((word, *(f"{thing}.{number}" for thing in objects)))
+
+    return Trace(tuple(map(other, trace.actions)), trace.ok, frozenset(map(other, trace.init or ())))
 
 
 def size(dataset: Dataset) -> dict[str, int]:

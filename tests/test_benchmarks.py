@@ -45,6 +45,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
         "decoder_trials",
         "foreign",
         "one_state",
+        "scale",
         "windows",
         "windows_equivalence",
         "windows_everyday",

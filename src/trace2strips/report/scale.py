@@ -46,11 +46,11 @@ def scale_attempts(record: Record) -> Table:
 
 def scale_actions(record: Record) -> Table:
     rows = [
-        [row["domain"], number(row["ground_actions"]), number(row["tried_actions"]), number(row["attempts"]),
+        [f"{row['copies']:,} × {row['domain']}", number(row["ground_actions"]), number(row["attempts"]),
          duration(row["seconds"]), f"{number(row['peak_memory_mb'])} MB", size(row["summary_bytes"])]
         for row in rows_of(record, "ground actions", "shards")
     ]  # fmt: skip
-    columns: Columns = [words("world"), "ground actions", "tried", "attempts", "learning", "peak memory", "summary"]
+    columns: Columns = [words("worlds"), "ground actions", "attempts", "learning", "peak memory", "summary"]
     return table("scale-actions", origin(record), columns, rows)
 
 

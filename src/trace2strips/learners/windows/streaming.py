@@ -158,6 +158,8 @@ class Stream:
         self.learner.check_actions(traces.vocabulary.actions)
         found = understand(traces.vocabulary.actions, self.learner.separator)
         level = StartLevel.SAME if self.learner.start is None else StartLevel(self.learner.start)
+        if self.learner.arity is not None or len(self.shards) == 1:  # then looking costs as much as trying
+            return found, FIRST if self.learner.arity is None else self.learner.arity
         return found, self.learner.collect(traces, found, level).encoding.projection.arity
 
     def understood(self) -> tuple[Naming, Part]:
