@@ -85,8 +85,8 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
         for copies in counts[: 2 if quick else None]:
             file, row = write(world, SOME // scale, folder / f"{copies} {world.replace(':', '-')}.t2s", copies=copies)
             for how in ("shards", "at once"):
-                run = folder / f"{how} {file.stem}"
-                yield {"part": "ground actions", "how": how, "copies": copies, **row, **child(how, run, file)}
+                place = folder / f"{how} {file.stem}"
+                yield {"part": "ground actions", "how": how, "copies": copies, **row, **child(how, place, file)}
     lines, row = write(DOMAIN, TRACES[3] // scale, folder / "text.jsonl")
     yield {"part": "text", "how": "shards", **row, **child("shards", folder / "text", lines)}
     written = [write(DOMAIN, TRACES[4] // scale**2, folder / f"part-{i}.t2s", seed=i) for i in range(PARTS)]
