@@ -462,10 +462,10 @@ def test_a_case_in_two_files_is_no_shard(tmp_path: Path, run: Command) -> None:
 
 
 def test_a_large_file_is_learned_in_shards(tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trace2strips.commands import learn as command
+    from trace2strips.commands import streamed_run
 
     write_traces(world("ferry:3x2", 60), tmp_path / "log.jsonl")
-    monkeypatch.setattr(command, "LARGE", 1000)
+    monkeypatch.setattr(streamed_run, "LARGE", 1000)
     assert run("learn", "log.jsonl", "--out", "run").returncode == 0
     assert '"stage": "testing"' in (tmp_path / "run" / "log.jsonl").read_text()
 
@@ -610,7 +610,7 @@ def test_how_long_other_learners_take_is_said_before(
     tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More actions, more traces or more steps take longer; `windows` says nothing."""
-    from trace2strips.commands import learn as command
+    from trace2strips.commands import learning_run
 
     small, large = world("ferry:2x2", 50), world("ferry:6x6", 50)
     for name in ("completion", "strips", "strips+completion"):
@@ -622,7 +622,7 @@ def test_how_long_other_learners_take_is_said_before(
     assert fewer is not None
     assert fewer < (make_learner("strips").expected_seconds(large) or 0)
     assert make_learner("windows").expected_seconds(large) is None
-    monkeypatch.setattr(command, "LONG", 0.1)
+    monkeypatch.setattr(learning_run, "LONG", 0.1)
     write_traces(small, tmp_path / "log.jsonl")
     result = run("learn", "log.jsonl", "--learner", "completion", "--out", "run")
     assert result.returncode == 0  # it goes on
