@@ -98,8 +98,10 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
             yield {"part": "other learners", "learner": learner, **other(learner, world, 1_000 // scale, folder)}
 
 
-def write(name: str, traces: int, file: Path, seed: int = 0, copies: int = 1) -> tuple[Path, dict[str, Any]]:
-    dataset = sample(get_domain(name), SampleSettings(traces, LENGTH, suffix="none", seed=seed))
+def write(
+    name: str, traces: int, file: Path, seed: int = 0, copies: int = 1, suffix: str = "none"
+) -> tuple[Path, dict[str, Any]]:
+    dataset = sample(get_domain(name), SampleSettings(traces, LENGTH, suffix=suffix, seed=seed))
     if copies > 1:
         settings = dataset.settings
         dataset = Dataset.of(copied(trace, number % copies) for number, trace in enumerate(dataset))
@@ -186,9 +188,10 @@ def pieces(_: Path, files: list[Path]) -> dict[str, Any]:
 
 def learn_by_another(learner: Path, files: list[Path]) -> dict[str, Any]:
     """`learner` is its name."""
-    learn(sample(get_domain("ferry:2x2"), SampleSettings(20, 20)), str(learner))  # load the compiled code
+    dataset = Dataset.load(files[0])
+    learn(dataset.first(max(10, len(dataset) // 20)), str(learner))  # load the compiled code
     clock = time.perf_counter()
-    learn(files[0], str(learner))
+    learn(dataset, str(learner))
     return {"seconds": time.perf_counter() - clock, "peak_memory_mb": peak_memory_mb()}
 
 
@@ -213,7 +216,7 @@ def peak_memory_mb() -> float:
 
 def other(learner: str, world: str, traces: int, folder: Path) -> dict[str, Any]:
     """With the estimate that `learn` would print."""
-    file, row = write(world, traces, folder / f"{learner} {world.replace(':', '-')}.t2s")
+    file, row = write(world, traces, folder / f"{learner} {world.replace(':', '-')}.t2s", suffix="goal")
     dataset = Dataset.load(file)
     expected = make_learner(learner).expected_seconds(dataset)
     words = [sys.executable, __file__, "--child", "other", learner, str(file)]
