@@ -1,5 +1,6 @@
 """Sampled traces: labels, distribution, determinism, and agreement with an independent simulator."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -191,7 +192,8 @@ def test_same_seed_same_bytes_in_another_process(tmp_path: Path) -> None:
     )
     files = [tmp_path / f"{i}.t2s" for i in range(2)]
     for path, threads in zip(files, "12", strict=True):
-        subprocess.run([sys.executable, "-c", code, threads, path], check=True)
+        with_two = os.environ | {"NUMBA_NUM_THREADS": "2"}
+        subprocess.run([sys.executable, "-c", code, threads, path], check=True, env=with_two)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 

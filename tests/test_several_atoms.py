@@ -150,7 +150,7 @@ def test_a_world_without_a_single_name_is_learned(init: str, least: float) -> No
     domain = get_domain("blocksworld:4")
     train = sample(domain, SampleSettings(5_000, 50, "train", init, "none", 0))
     test = sample(domain, SampleSettings(500, 100, "test", init, "none", 0), like=train)
-    learned = learn(train, test=test)
+    learned = learn(train, "strips+completion", test=test)
     assert learned.figures.train_accuracy == 1.0
     assert learned.figures.test_accuracy >= least
     assert learned.figures.attempts == 1

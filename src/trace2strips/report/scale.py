@@ -17,10 +17,10 @@ SHARD = 10**8  # attempts of a shard on paper
 
 
 def rows_of(record: Record, part: str, how: str | None = None) -> list[Row]:
-    return [row for row in record["rows"] if row["part"] == part and how in (None, row["how"])]
+    return [row for row in record["rows"] if row["part"] == part and how in (None, row.get("how"))]
 
 
-def size(count: float) -> str:
+def size(count: float | int) -> str:
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if count < 1000:
             return f"{count:.3g} {unit}"
