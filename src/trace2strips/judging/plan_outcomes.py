@@ -93,15 +93,20 @@ def align(problem: StripsProblem, world: WorldModel, start: str | None = None) -
     """P': the problem as the learned model can say it. `start` names the `init-s` of its initial state.
 
     What no setup action told of is unknown to the model: such atoms of I are left out, such atoms of G are an error.
+    An atom that starts others (`at` of a package, where the model has a predicate `at-2` for it) stands for those of
+    them that actions are about: a model without types has `at` of a package too, and nothing ever changes it.
     """
     named = frozenset(world.model.atoms) - frozenset(world.invented)
-    for atom in sorted(problem.goal - named):
+    used = frozenset[str]().union(*(a.pre | a.add | a.delete for a in world.model.actions))
+    stands_for = {atom: state & used or state for atom, state in world.meaning.items() if state}
+    for atom in sorted(problem.goal - named - stands_for.keys()):
         raise ModelError(
             f"the goal atom {atom!r} has no counterpart in the learned model",
             hint="only atoms whose final values were told in the training traces can be goals",
         )
     init = world.told(problem.init & (named | world.meaning.keys())) if start is None else world.start(start)
-    return StripsProblem(world.model, init, problem.goal, problem.name)
+    goal = frozenset[str]().union(*(stands_for.get(atom, {atom}) for atom in problem.goal))
+    return StripsProblem(world.model, init, goal, problem.name)
 
 
 def start_names(domain: Domain, encoding: str) -> Mapping[State, str]:

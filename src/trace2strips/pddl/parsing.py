@@ -66,8 +66,8 @@ NAME = re.compile(r"[a-z0-9_][a-z0-9_-]*\Z")  # also with a digit in front, as s
 WORDS = re.compile(r"\s+|;[^\n]*|([()])|([^\s();]+)")
 
 
-def parse_expression(text: str, file: str | None = None) -> Node:
-    """The one list that a PDDL file is, in lower case (PDDL does not distinguish)."""
+def parse_expression(text: str, file: str | None = None, heads: Sequence[str] = ("define",)) -> Node:
+    """The one list that a PDDL file is, in lower case (PDDL does not distinguish); it begins with one of `heads`."""
     stack: list[tuple[list[Node], int, int]] = []
     whole: Node | None = None
     line, line_start = 1, 0
@@ -106,9 +106,9 @@ def parse_expression(text: str, file: str | None = None) -> Node:
             "'(' is never closed", file=file, line=start_line, column=start_column, hint="unbalanced parenthesis"
         )
     if whole is None:
-        raise PddlError("not a PDDL file: it is empty", file=file, hint="a PDDL file starts with '(define'")
-    if whole.head != "define":
-        whole.fail("not a PDDL file", hint="a PDDL file starts with '(define'")
+        raise PddlError("not a PDDL file: it is empty", file=file, hint=f"a PDDL file starts with '({heads[0]}'")
+    if whole.head not in heads:
+        whole.fail("not a PDDL file", hint=f"a PDDL file starts with '({heads[0]}'")
     return whole
 
 

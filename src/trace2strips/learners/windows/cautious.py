@@ -206,7 +206,7 @@ def first_of_problem(lifted: LiftedWorld, summary: Summary, known: WorldModel, p
                 right = "false" if atom in init else "true"
                 message = f"a start at which {atom!r} is not {right} cannot be told in the words of the log"
                 raise UserError(message, hint=hint)
-        elif told.setdefault(naming.join((p.told, *objects)), atom in init) != (atom in init):
+        elif told.setdefault(naming.join(p.told_of(objects)), atom in init) != (atom in init):
             raise UserError(f"at the start {atom!r} contradicts what else is told", hint=hint)
     if lost := {naming.words(atom)[0] for atom in summary.told} - {p.told for p in lifted.predicates}:
         raise UserError(f"the log tells {min(lost)!r} of its starts, which the learned model does without", hint=hint)

@@ -507,7 +507,12 @@ class Collected:
 
     def is_explainable(self) -> bool:
         """Theorem 1: whether each refusal has a live reason."""
-        return bool((np.diff(self.refusal_start[: int(self.counts[2]) + 1]) > 0).all())
+        return self.inexplicable == 0
+
+    @property
+    def inexplicable(self) -> int:
+        """How many refusals have no live reason."""
+        return int((np.diff(self.refusal_start[: int(self.counts[2]) + 1]) == 0).sum())
 
     def successes(self) -> Iterator[tuple[int, UInt64[np.ndarray, " words"], int]]:
         """The smallest windows: key, window, place."""

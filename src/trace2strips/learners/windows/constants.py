@@ -8,11 +8,13 @@ log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import product
 
+from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
-from trace2strips.learners.windows.fitting import EVIDENCE, quick_nats
+from trace2strips.learners.windows.fitting import EVIDENCE, QUICK_ATTEMPTS, quick_nats, traces_with
+from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.traces import Dataset
 from trace2strips.traces.names import Naming
 
@@ -35,14 +37,36 @@ def find_constants(dataset: Dataset, naming: Naming, arity: int, noise: float | 
         best, shortest = changes[lengths.index(least)], least
 
 
+def explaining_constants(
+    dataset: Dataset, naming: Naming, arity: int, level: StartLevel, stuck: Collection[str]
+) -> Naming | None:
+    """The naming with constants for the schemas `stuck`, which have inexplicable refusals, so that nothing is
+    inexplicable in the beginning of the log; None where none do that. No model is looked for: whether there is one is
+    known from windows alone."""
+    some = dataset.first(traces_with(dataset, QUICK_ATTEMPTS))
+    pairs = [pair for pair in candidates(dataset, naming, arity) if pair[0] in stuck]
+    if len(pairs) > MOST:
+        return None
+
+    def left(naming: Naming) -> int:
+        return collect_windows(some, encode(some, naming, arity), level).inexplicable
+
+    return completed(naming, pairs, left)
+
+
 def complete_constants(
     dataset: Dataset, naming: Naming, arity: int, inexplicable: Callable[[Naming], int]
 ) -> Naming | None:
     """The naming with further constants, so that nothing is inexplicable; None where none do that."""
     pairs = list(candidates(dataset, naming, arity))
-    left = inexplicable(naming)
-    if not 0 < left <= FEW or len(pairs) > MOST:
+    if not 0 < inexplicable(naming) <= FEW or len(pairs) > MOST:
         return None
+    return completed(naming, pairs, inexplicable)
+
+
+def completed(naming: Naming, pairs: list[tuple[str, str]], inexplicable: Callable[[Naming], int]) -> Naming | None:
+    """One constant after the other, each the one that leaves least inexplicable."""
+    left = inexplicable(naming)
     while left:
         changes = list(changed(naming, pairs))
         counts = [inexplicable(change) for change in changes]

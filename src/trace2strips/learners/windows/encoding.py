@@ -128,7 +128,8 @@ def encode(dataset: Dataset, naming: Naming, arity: int, known: Projection | Non
 
 
 def find_types(projection: Projection, places: Iterable[tuple[tuple[int, int], str]]) -> tuple[tuple[int, ...], ...]:
-    """Arguments that one object can stand for have one type; types are numbered as they come."""
+    """Arguments that one object can stand for have one type, and so has each place of an action, whether or not one
+    object stands in several of them; types are numbered as they come."""
     above: dict[tuple[int, int], tuple[int, int]] = {}
 
     def top(place: tuple[int, int]) -> tuple[int, int]:
@@ -137,10 +138,18 @@ def find_types(projection: Projection, places: Iterable[tuple[tuple[int, int], s
             place = up
         return place
 
+    def join(one: tuple[int, int], other: tuple[int, int]) -> None:
+        low, high = sorted((top(one), top(other)))
+        above[high] = low
+
     first: dict[str, tuple[int, int]] = {}
     for place, name in places:
-        one, other = sorted((top(first.setdefault(name, place)), top(place)))
-        above[other] = one
+        join(first.setdefault(name, place), place)
+    argument: dict[tuple[bool, str, int, int], tuple[int, int]] = {}
+    for number, (name, pattern) in enumerate(projection.asked):
+        is_test = number >= len(projection.schemas)
+        for i, which in enumerate(pattern):
+            join(argument.setdefault((is_test, name, len(pattern), i), (number, which)), (number, which))
     numbers: dict[tuple[int, int], int] = {}
     return tuple(
         tuple(numbers.setdefault(top((schema, i)), len(numbers)) for i in range(arity_of(found)))

@@ -176,7 +176,7 @@ def starts_false(predicate: LiftedPredicate, key: Start, order: tuple[int, ...])
         return (key[1], *(key[2 + where[j]] for j in range(len(order)))) not in predicate.true_at
     if key[0] not in ("told", "told-of"):
         return False
-    told = (predicate.told, *(where[j] for j in range(len(order))))
+    told = (predicate.told, *(where[j] for j in predicate.tells[1]))
     return predicate.start == "false" or (predicate.start == "told" and told not in key[1 if key[0] == "told" else 2 :])
 
 

@@ -20,6 +20,7 @@ from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import decode_name, encode_name, format_problem, parse_problem
 from trace2strips.pddl.grounding import instantiate
+from trace2strips.traces.names import schema_of
 
 Fact = tuple[str, ...]  # a name and objects
 MOST_PROBLEMS = 100  # files for named starts
@@ -79,17 +80,17 @@ def with_starts(lifted: LiftedWorld, instance: Instance) -> Instance:
         facts |= {(predicate.name, *objects) for start, *objects in predicate.true_at if start == EVERYWHERE}
         if predicate.start == "true":
             facts |= {(predicate.name, *objects) for objects in choices(predicate.types, instance.objects)}
-    told = {(p.told, len(p.types)) for p in lifted.predicates if p.start == "told"}
+    told = {p.tells for p in lifted.predicates if p.start == "told"}
     for word, *objects in instance.facts:
-        if (word, len(objects)) not in told:
+        schema, different = schema_of(word, tuple(objects))
+        if schema not in told:
             facts.add((word, *objects))
-        if len(set(objects)) == len(objects):
-            facts |= {
-                (p.name, *objects)
-                for p in lifted.predicates
-                if (p.start, p.told) == ("told", word)
-                and p.types == tuple(instance.objects.get(name, -1) for name in objects)
-            }
+        facts |= {
+            (p.name, *different)
+            for p in lifted.predicates
+            if (p.start, p.tells) == ("told", schema)
+            and p.types == tuple(instance.objects.get(name, -1) for name in different)
+        }
     return Instance(instance.objects, frozenset(facts))
 
 
@@ -197,7 +198,7 @@ class Sayable(Container[str]):
     def __init__(self, lifted: LiftedWorld) -> None:
         self.naming = lifted.naming
         self.types: dict[tuple[str, int], list[tuple[int, ...]]] = {}
-        told = [(p.told, p.types) for p in lifted.predicates if p.start == "told"]
+        told = [(p.told, tuple(p.types[i] for i in p.tells[1])) for p in lifted.predicates if p.start == "told"]
         for name, types in [*lifted.held.items(), *told]:
             if types not in self.types.setdefault((name, len(types)), []):
                 self.types[name, len(types)].append(types)
@@ -251,12 +252,12 @@ def types_of(facts: Mapping[Fact, list[tuple[int, ...]]], known: Mapping[str, in
 def over_actions(lifted: LiftedWorld, known: Vocabulary, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
     """The world over these actions, as far as their schemas are known, told these atoms or those of training."""
     schemas = {action.schema for action in lifted.actions}
-    told = {(p.told, len(p.types)) for p in lifted.predicates if p.start == "told"}
+    told = {p.tells for p in lifted.predicates if p.start == "told"}
     more = [name for name in actions if lifted.naming.schema(name)[0] in schemas]
     init_atoms = dict.fromkeys(known.init_atoms)
     if known.has_init_false:
-        words = ((atom, lifted.naming.words(atom)) for atom in atoms)
-        init_atoms |= dict.fromkeys(atom for atom, found in words if (found[0], len(found) - 1) in told)
+        words = ((atom, *lifted.naming.words(atom)) for atom in atoms)
+        init_atoms |= dict.fromkeys(atom for atom, word, *rest in words if schema_of(word, tuple(rest))[0] in told)
     return lifted.world(replace(known, actions=tuple(dict.fromkeys(more)), init_atoms=tuple(init_atoms)))
 
 

@@ -28,13 +28,25 @@ Place = tuple[int, tuple[int, ...]]  # a predicate's number, and which arguments
 @dataclass(frozen=True)
 class LiftedPredicate:
     """`start` is "false", "true" or "told": as the initial atoms called `told` say of objects of its types. `true_at`
-    lists what holds at named starts, (start, objects …), or EVERYWHERE."""
+    lists what holds at named starts, (start, objects …), or EVERYWHERE. `same`: which of its objects each argument of
+    the told atom is, where one object is several: `behind(x, x)`."""
 
     name: str
     types: tuple[int, ...]
     start: str
     true_at: tuple[tuple[str, ...], ...] = ()
     told: str = ""
+    same: tuple[int, ...] = ()
+
+    @property
+    def tells(self) -> tuple[str, tuple[int, ...]]:
+        """The schema of the initial atoms that tell how it starts."""
+        return self.told, self.same or tuple(range(len(self.types)))
+
+    def told_of(self, objects: Sequence[str]) -> tuple[str, ...]:
+        """The words of the initial atom that tells how it starts of these objects."""
+        word, pattern = self.tells
+        return word, *(objects[i] for i in pattern)
 
 
 @dataclass(frozen=True)
@@ -82,10 +94,10 @@ class LiftedWorld:
         """The ground model with all setup actions of a vocabulary, in the order of its tokens."""
         schemas = {("action", a.name, a.pattern): a for a in self.actions}
         schemas |= {("test", a.name, a.pattern): a for a in self.tests}
-        told: dict[tuple[str, int], list[int]] = defaultdict(list)
+        told: dict[tuple[str, tuple[int, ...]], list[int]] = defaultdict(list)
         for i, predicate in enumerate(self.predicates):
             if predicate.start == "told":
-                told[predicate.told, len(predicate.types)].append(i)
+                told[predicate.tells].append(i)
         number_of: dict[str, int] = {}
         parts: list[tuple[str, set[str], set[str], set[str]]] = []
 
@@ -104,8 +116,7 @@ class LiftedWorld:
                 word, *arguments = read(subject)
                 (_, pattern), objects = schema_of(word, tuple(arguments))
                 if kind == Kind.INIT_ATOM:
-                    if len(arguments) == len(objects):
-                        add = ground([(i, tuple(range(len(objects)))) for i in told[word, len(objects)]], objects)
+                    add = ground([(i, tuple(range(len(objects)))) for i in told[word, pattern]], objects)
                 else:
                     schema = schemas.get(("action" if kind == Kind.ACTION else "test", word, pattern))
                     if schema is not None:
@@ -164,7 +175,10 @@ class LiftedWorld:
         names: dict[int, str] = {}
         for action in (*self.actions, *self.tests):
             for i, kind in enumerate(action.types):
-                names.setdefault(kind, f"{encode_name(action.name)}-{i + 1}")
+                word = f"{encode_name(action.name)}-{action.pattern.index(i) + 1}"
+                more = (f"{word}-{number}" for number in count(2))
+                if kind not in names:
+                    names[kind] = next(name for name in chain([word], more) if name not in names.values())
         return names if len(names) > 1 else dict.fromkeys(names, OBJECT)
 
     @property
@@ -277,7 +291,12 @@ class LiftedWorld:
             Naming(naming["form"], naming["separator"], tuple(map(tuple, naming.get("constants", ())))),
             tuple(
                 LiftedPredicate(
-                    row["name"], tuple(row["types"]), row["start"], tuple(map(tuple, row["true_at"])), row["told"]
+                    row["name"],
+                    tuple(row["types"]),
+                    row["start"],
+                    tuple(map(tuple, row["true_at"])),
+                    row["told"],
+                    tuple(row.get("same", ())),
                 )
                 for row in record["predicates"]
             ),
@@ -308,11 +327,12 @@ def lift(
     found = []
     for number, (predicate, name) in enumerate(named):
         order = order_of(predicate)  # the objects of the search's frame in the order that people see
-        told = isinstance(predicate.start, tuple)
         at = sorted((str(key[1]), *(str(key[2 + i]) for i in order)) for key in predicate.true_at)
         types_in_order = tuple(predicate.types[i] for i in order)
-        if told:
-            found.append(LiftedPredicate(name, types_in_order, "told", tuple(at), str(predicate.start[0])))
+        if isinstance(predicate.start, tuple):
+            told, *about = predicate.start
+            same = tuple(order.index(i) for i in about) if len(about) > len(order) else ()
+            found.append(LiftedPredicate(name, types_in_order, "told", tuple(at), str(told), same))
         else:
             found.append(LiftedPredicate(name, types_in_order, str(predicate.start), tuple(at)))
         for schema, places in predicate.asked:
@@ -336,7 +356,7 @@ def in_order(predicates: Sequence[Predicate]) -> list[Predicate]:
 def order_of(predicate: Predicate) -> tuple[int, ...]:
     """A told atom says the order of its arguments; an invented one keeps that of who asks it first."""
     if isinstance(predicate.start, tuple) and len(set(predicate.start[1:])) == predicate.arity:
-        return tuple(predicate.start[1:])
+        return tuple(dict.fromkeys(predicate.start[1:]))
     if predicate.asked:
         _, places = predicate.asked[0]
         return tuple(sorted(range(predicate.arity), key=lambda i: places[i]))
@@ -350,7 +370,8 @@ def names_for(predicates: Sequence[Predicate], projection: Projection, told: Col
     for predicate in predicates:
         wanted = wanted_names(predicate, projection)
         numbered = (f"{wanted[0]}-{number}" for number in count(2))
-        avoided = told if isinstance(predicate.start, str) else ()
+        own = {predicate.start[0]} if isinstance(predicate.start, tuple) else set()
+        avoided = set(told) - own
         name = next(name for name in chain(wanted, numbered) if name not in taken and name not in avoided)
         taken.add(name)
         names.append(name)
@@ -362,7 +383,8 @@ def wanted_names(predicate: Predicate, projection: Projection) -> list[str]:
     `after-pay`; what starts true and one action alone makes false is `before-cancel`; anything else is called after who
     needs it and uses it up, `can-put-down`."""
     if isinstance(predicate.start, tuple):
-        return [str(predicate.start[0])]
+        told, *about = predicate.start
+        return [f"{told}-same" if len(about) > predicate.arity else str(told)]
     tests = [schema for schema, _ in predicate.asked if schema >= len(projection.schemas)]
     if tests:
         return [projection.asked[tests[0]][0]]

@@ -248,6 +248,13 @@ class Frame:
     def false_starts(self, predicate: Predicate) -> Bool[np.ndarray, " starts"]:
         return np.array([predicate.starts_false(key) for key in self.starts], dtype=bool)
 
+    def says(self, start: str | Literal) -> int:
+        """How much of starts a predicate says that begins so: 0 if it is invented, 1 if it is told; 2 if it is told
+        of some objects and not of others, as what is told of all may be about anything."""
+        if isinstance(start, str):
+            return 0
+        return 1 + len({start in key[1:] for key in self.starts if key[0] == "told"}) // 2
+
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         return (self.window_asking, self.window_by, self.windows, self.reason_asking, self.reason_refusal,
@@ -308,11 +315,11 @@ class Search:
             best: tuple[float, Judged] | None = None
             taken = {(predicate.types, predicate.start) for predicate, _ in chosen}
             for predicate, explained in self.candidates(left):
-                told = 0 if predicate.start in (FALSE, TRUE) else 1
+                told = self.frames[predicate.types].says(predicate.start)
                 if told and (predicate.types, predicate.start) in taken:
                     told = -1  # one atom is one predicate
                 # among equals few signs and values at named starts, then a told name, then more objects: stricter
-                score = int((explained & left).sum()) - 0.2 * predicate.signs + 0.1 * told + 0.05 * predicate.arity
+                score = int((explained & left).sum()) - 0.2 * predicate.signs + 0.09 * told + 0.05 * predicate.arity
                 score -= 0.01 * len(self.frames[predicate.types].named)
                 if best is None or score > best[0]:
                     best = score, (predicate, explained)

@@ -13,7 +13,7 @@ from math import log
 from typing import Any
 
 from trace2strips.learners.windows.collection import collect_windows
-from trace2strips.learners.windows.constants import complete_constants, find_constants
+from trace2strips.learners.windows.constants import complete_constants, explaining_constants, find_constants
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.fitting import EVIDENCE, Fit, fit, fit_clean, quick_nats
 from trace2strips.learners.windows.memory import summarise_log
@@ -131,7 +131,9 @@ def other_names(
     fixed: bool,
     begun: Summarise,
 ) -> Iterator[Reading]:
-    """With constants, and without arguments. Constants are looked for in the beginning of the log."""
+    """With constants, and without arguments. Constants are looked for in the beginning of the log: first those that
+    explain all of it, which is soon known; if that is not far shorter than wrong labels, those of the shortest
+    model."""
     if naming == PLAIN:
         return
     arity, level_of_noise = first.summary.projection.arity, first.fit.noise
@@ -139,11 +141,21 @@ def other_names(
     def left(naming: Naming) -> int:
         return len(begun(naming, level).inexplicable)
 
-    found = find_constants(dataset, naming, arity, level_of_noise)
-    if found != naming:
-        yield as_it_stands(dataset, found, summarise, level, noise)
-    if (complete := complete_constants(dataset, found, arity, left)) is not None:
-        yield as_it_stands(dataset, complete, summarise, level, noise)
+    projection = first.summary.projection
+    stuck = {projection.asked[refusal.schema][0] for refusal in first.summary.inexplicable}
+    found, is_clear = naming, False
+    if not noise and (exact := explaining_constants(dataset, naming, arity, level, stuck)) is not None:
+        reading = as_it_stands(dataset, exact, summarise, level, noise)
+        is_clear = not reading.summary.inexplicable and reading.nats + EVIDENCE < first.nats
+        if is_clear:
+            found = exact
+            yield reading
+    if not is_clear:
+        found = find_constants(dataset, naming, arity, level_of_noise)
+        if found != naming:
+            yield as_it_stands(dataset, found, summarise, level, noise)
+        if (complete := complete_constants(dataset, found, arity, left)) is not None:
+            yield as_it_stands(dataset, complete, summarise, level, noise)
     if not fixed and len(dataset.vocabulary.actions) <= MOST_NAMES:
         lengths = [quick_nats(dataset, names, arity, level_of_noise) for names in (PLAIN, found)]
         if lengths[0] < lengths[1]:

@@ -15,7 +15,7 @@ from itertools import combinations, count
 from math import prod
 
 from trace2strips.learners.windows.lifted import LiftedAction, LiftedWorld, Relation
-from trace2strips.traces.names import Schema
+from trace2strips.traces.names import Schema, schema_of
 
 Tuples = frozenset[tuple[str, ...]]
 Places = tuple[int, ...]
@@ -77,7 +77,8 @@ def starting(lifted: LiftedWorld, predicate: int, told: Collection[str]) -> Tupl
     found = {objects[1:] for objects in p.true_at}
     if p.start == "told":
         words = (lifted.naming.words(atom) for atom in told)
-        found |= {tuple(rest) for word, *rest in words if word == p.told and len(rest) == len(p.types)}
+        schemas = (schema_of(word, tuple(rest)) for word, *rest in words)
+        found |= {objects for schema, objects in schemas if schema == p.tells}
     return frozenset(found)
 
 

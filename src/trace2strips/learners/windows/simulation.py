@@ -77,10 +77,10 @@ class Simulation:
         self.dataset, vocabulary = dataset, dataset.vocabulary
         schemas = {(Kind.ACTION, a.name, a.pattern): i for i, a in enumerate(lifted.actions)}
         schemas |= {(Kind.TEST_ATOM, a.name, a.pattern): ~i for i, a in enumerate(lifted.tests)}
-        told: dict[tuple[str, int], list[Place]] = defaultdict(list)
+        told: dict[tuple[str, tuple[int, ...]], list[Place]] = defaultdict(list)
         for number, predicate in enumerate(lifted.predicates):
             if predicate.start == "told":
-                told[predicate.told, len(predicate.types)].append((number, tuple(range(len(predicate.types)))))
+                told[predicate.tells].append((number, tuple(range(len(predicate.types)))))
         atoms: dict[tuple[int, tuple[str, ...]], int] = {}
         pre, add, delete = Rows(), Rows(), Rows()
         occurs = np.bincount(dataset.tokens, minlength=len(vocabulary)) > 0
@@ -98,7 +98,7 @@ class Simulation:
                     return [atoms.setdefault(atom, len(atoms)) for atom in found]
 
                 if kind == Kind.INIT_ATOM:
-                    parts[1] = ground(told[word, len(different)]) if len(different) == len(arguments) else []
+                    parts[1] = ground(told[word, pattern])
                 elif (which := schemas.get((kind, word, pattern))) is not None:
                     schema = lifted.actions[which] if which >= 0 else lifted.tests[~which]
                     parts = [ground(places) for places in (schema.pre, schema.add, schema.delete)]

@@ -238,6 +238,12 @@ class Board:
             option: np.array([holds(start, option) for start in self.starts], dtype=bool) for option in self.options
         }
 
+    def says(self, option: str | Literal) -> int:
+        """How much of starts a predicate says that begins so (`Frame.says`)."""
+        if isinstance(option, str):
+            return 0
+        return 1 + len({option in start[1:] for start in self.starts if start[0] == "told"}) // 2
+
     @property
     def arity(self) -> int:
         return len(self.types)
@@ -405,7 +411,7 @@ class TolerantSearch:
             self.price_sign * int((fitted.signs != 0).sum())
             + self.price_ask * len(fitted.asked)
             + self.price_start(fitted.board) * fitted.rare_starts
-            + self.price_predicate(fitted.board)
+            + self.price_predicate
         )
 
     @cached_property
@@ -421,8 +427,10 @@ class TolerantSearch:
     def price_ask(self) -> float:
         return self.prices.of(self.askings)
 
-    def price_predicate(self, board: Board) -> float:
-        return self.prices.of(len(self.boards) * len(board.options))
+    @cached_property
+    def price_predicate(self) -> float:
+        """One price too, so that none is taken for being about objects of which fewer atoms are told."""
+        return self.prices.of(len(self.boards) * max(len(board.options) for board in self.boards))
 
     def weights(self, board: Board) -> Float64[np.ndarray, " entries"]:
         """Refused less worked of the rows that see an entry's history and are allowed so far."""
@@ -439,7 +447,7 @@ class TolerantSearch:
         """The predicate that saves most beside those that are there."""
         found = [fitted for board in self.boards for fitted in self.candidates(board)]
         # among equals a told name, then the one about more objects, which is the stricter
-        return max(found, key=lambda f: (round(f.saved, 6), f.option not in (FALSE, TRUE), f.board.arity), default=None)
+        return max(found, key=lambda f: (round(f.saved, 6), f.board.says(f.option), f.board.arity), default=None)
 
     def candidates(self, board: Board) -> Iterator[Fitted]:
         weights = self.weights(board)
@@ -491,7 +499,7 @@ class TolerantSearch:
             *board.arrays, weights, self.price_sign, self.price_ask, self.price_start(board), *room,
         )  # fmt: skip
         fitted.asked, more = self.askers(fitted, room[0])
-        fitted.saved = float(saved) + more - self.price_predicate(board)
+        fitted.saved = float(saved) + more - self.price_predicate
 
     def askers(self, fitted: Fitted, gain: Float64[np.ndarray, " askings"]) -> tuple[list[int], float]:
         """Of each schema the asking that gains most, and others that gain beside it; and what those gain in all."""
