@@ -34,11 +34,12 @@ learners.decoder: . settings packing batches softmax stick_breaking network thre
 learners.decoder: learner
 learners: registry learning holding_out telling
 
-judging: . predictors history_pool boundaries world_metrics joint product_search invariants equivalence
+judging: . predictors network_predictor history_pool boundaries world_metrics joint product_search invariants equivalence
 judging: plan_outcomes hidden sources problems starts own_world
 experiments: records runs catalogue rows results provenance code performing . datasets execution estimates local worker
 experiments: cluster
-report: rows tables sections markdown plots page . illustration benchmarks scale scale_plots doc_tables
+peers: amlgym_files cases trajectories signatures scoring outside adapter .
+report: rows tables outside sections markdown plots needed_plot page . illustration benchmarks scale scale_plots doc_tables
 commands: . terminal log_options sources domains sample check ground learning_run streamed_run own_world learn evaluate next why suggest
 commands: judge explain export plan compare brasp
 commands: run_display reproduce report demonstration demo

@@ -153,7 +153,7 @@ def test_test_traces_start_elsewhere_and_are_longer() -> None:
     world = own_world("sokoban")
     learner = Windows(separator="_")
     train = training_traces(world, 100, 0, all_attempts=True)
-    test = held_back_traces(world, train, learner, 0)
+    test = held_back_traces(world, train, learner, 0, "goal")
     assert not {trace.init for trace in train} & {trace.init for trace in test}
     assert max(len(trace.actions) for trace in test) > 2 * max(len(trace.actions) for trace in train)
 

@@ -47,7 +47,7 @@ def learn_own_world(
     train = training_traces(world, traces, seed, learner.any_objects)
     chosen = learner.told_by(train)
     chosen.check(train)
-    test = test_traces(world, train, chosen, seed)
+    test = test_traces(world, train, chosen, seed, "goal")
     if not quiet:
         for line in about(world, train, test, count is None):
             print(line)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from trace2strips.experiments.runs import Run
 
 PRESETS = ("fast", "paper")
+OUTSIDE = "outside"
+RESULTS = Path("results/runs.jsonl")
 
 
 def reproduce(
@@ -28,7 +30,7 @@ def reproduce(
         typer.Argument(
             metavar="EXPERIMENT",
             help="baselines, main, dataset-size, alignment, planning, heads, noise, untrained, paper-preset, "
-            "or all of them: all.",
+            "or all of them: all. By itself: outside, AMLGym's benchmark beside learners that see states.",
         ),
     ],
     domain: Annotated[list[str] | None, typer.Option(help="Only these; a further one: blocksworld:3.")] = None,
@@ -39,7 +41,7 @@ def reproduce(
     traces: Annotated[int | None, typer.Option(help="Training traces; default: as listed.")] = None,
     test_traces: Annotated[int | None, typer.Option(help="Test traces; default: as listed.")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps; default: the preset's.")] = None,
-    results: Annotated[Path, typer.Option(help="The file of results.")] = Path("results/runs.jsonl"),
+    results: Annotated[Path, typer.Option(help="The file of results; of outside: results/outside.jsonl.")] = RESULTS,
     runs: Annotated[Path, typer.Option(help="Folder with a folder for each run.")] = Path("build/runs"),
     datasets: Annotated[Path, typer.Option(help="Folder of sampled traces.")] = Path("build/datasets"),
     keep_datasets: Annotated[bool, typer.Option("--keep-datasets", help="Also when no run needs them.")] = False,
@@ -66,6 +68,11 @@ def reproduce(
     from trace2strips.experiments.results import read_results
     from trace2strips.learners.decoder.learner import need_torch
 
+    if OUTSIDE in experiments:
+        reproduce_outside(
+            experiments, domain or (), learner or (), numbers(seeds), traces, results, dry_run, limit_minutes
+        )
+        return
     check_names(experiments, domain or (), learner or (), encoding or ())
     names = list(EXPERIMENTS) if "all" in experiments else experiments
     asked = (domain or (), learner or (), encoding or (), numbers(seeds))
@@ -99,6 +106,36 @@ def reproduce(
     display.sum_up()
     if display.failures:
         raise typer.Exit(1)
+
+
+def reproduce_outside(
+    experiments: Sequence[str], domains: Sequence[str], learners: Sequence[str], seeds: Sequence[int],
+    traces: int | None, results: Path, dry_run: bool, limit_minutes: float | None,
+) -> None:  # fmt: skip
+    """Case by case; what is there is not done again."""
+    from trace2strips.peers.cases import read_rows
+    from trace2strips.peers.outside import LEARNERS, chosen_cases, execute, summary
+
+    if list(experiments) != [OUTSIDE]:
+        raise UserError("outside is reproduced by itself", hint="trace2strips reproduce outside")
+    for name in learners:
+        if name not in LEARNERS:
+            raise UserError(f"unknown learner {shorten(name)!r}", hint=suggest(name, LEARNERS, "learners of outside"))
+    results = results.with_name("outside.jsonl") if results == RESULTS else results
+    cases = chosen_cases(domains, learners, seeds, traces)
+    known = read_rows(results)
+    left = [case for case in cases if case not in known]
+    print(f"{len(cases):,} cases, {len(cases) - len(left):,} of them known: {results}")
+    if dry_run:
+        for case in left:
+            print(case)
+        return
+    check_folders(results)
+    try:
+        for case, row in execute(left, results, None if limit_minutes is None else 60 * limit_minutes):
+            print(f"{case}: {summary(row)}", flush=True)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
 
 
 def check_names(

@@ -45,16 +45,17 @@ def enough_traces(world: World) -> int:
     return min(MOST, max(FEWEST, -(-TRIES * schemas * 2 // TRAIN_LENGTH)))
 
 
-def training_traces(world: World, traces: int, seed: int, all_attempts: bool) -> Dataset:
-    """Half of the attempts refused, initial atoms told. With `all_attempts` those at actions that never worked are
-    among them; a learner without schemas cannot make anything of these."""
+def training_traces(world: World, traces: int, seed: int, all_attempts: bool, suffix: str = "goal") -> Dataset:
+    """Half of the attempts refused, initial atoms told, and of the atoms that `suffix` names the final values. With
+    `all_attempts` those at actions that never worked are among them; a learner without schemas cannot make anything of
+    these."""
     tried = {name for one in world.instances for name in one.reachable_actions} if all_attempts else None
-    return sample_world(world, SampleSettings(traces, TRAIN_LENGTH, "train", "atoms", "goal", seed), tried=tried)
+    return sample_world(world, SampleSettings(traces, TRAIN_LENGTH, "train", "atoms", suffix, seed), tried=tried)
 
 
-def test_traces(world: World, train: Dataset, learner: Learner, seed: int) -> Dataset:
+def test_traces(world: World, train: Dataset, learner: Learner, seed: int, suffix: str) -> Dataset:
     """Longer ones, from starts held back, with all actions that something can be known of."""
-    settings = SampleSettings(TEST_TRACES, TEST_LENGTH, "test", "atoms", "goal", seed)
+    settings = SampleSettings(TEST_TRACES, TEST_LENGTH, "test", "atoms", suffix, seed)
     names = [name for one in world.instances for name in one.reachable_actions]
     return sample_world(world, settings, tried=learner.known_actions(train.vocabulary, names))
 
