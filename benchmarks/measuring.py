@@ -16,10 +16,13 @@ from trace2strips.experiments.provenance import commit, machine
 from trace2strips.files import writing_text
 
 
-def options(description: str | None) -> argparse.Namespace:
+def options(description: str | None, **filters: Sequence[Any]) -> argparse.Namespace:
+    """The options of every benchmark, and one for each filter: of these values only the named ones, by default all."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="write the figures to this JSON file")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the work, to see that it runs")
+    for name, values in filters.items():
+        parser.add_argument(f"--{name}", nargs="+", choices=values, default=values, type=type(values[0]))
     return parser.parse_args()
 
 
@@ -51,15 +54,57 @@ def seconds_of_both(
     return statistics.median(times[0]), statistics.median(times[1])
 
 
+class Growing:
+    """A result file that grows by one row at a time. The same command, started again, goes on where it was stopped.
+
+    `key` names the fields that tell one row from another. Each row has the commit whose code measured it.
+    """
+
+    def __init__(self, out: Path | None, command: str, settings: Mapping[str, Any], key: Sequence[str]) -> None:
+        self.out, self.command, self.key = out, command, tuple(key)
+        self.settings = json.loads(json.dumps(settings))  # as they are read from a file
+        self.commit = commit()  # of the code that is loaded now: it may change while it measures
+        self.rows: list[dict[str, Any]] = []
+        self.read()
+
+    def read(self) -> None:
+        if self.out is None or not self.out.exists():
+            return
+        record = json.loads(self.out.read_text(encoding="utf-8"))
+        if record["settings"] != self.settings:
+            raise SystemExit(f"{self.out} has rows of other settings: remove it, or name another file")
+        self.rows = record["rows"]
+
+    def find(self, **key: Any) -> dict[str, Any] | None:
+        """The row that was measured already."""
+        if key.keys() != set(self.key):
+            raise KeyError(f"a row is told by {', '.join(self.key)}")
+        return next((row for row in self.rows if all(row[name] == key[name] for name in self.key)), None)
+
+    def add(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Into the file at once, beside what another process has added meanwhile."""
+        self.read()
+        found = {**row, "commit": self.commit, "date": datetime.now(UTC).date().isoformat()}
+        self.rows.append(found)
+        commits = ", ".join(sorted({str(row["commit"]) for row in self.rows}))
+        write_results(self.out, self.command, self.settings, self.rows, commits)
+        return found
+
+
 def write_results(
-    out: Path | None, command: str, settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+    out: Path | None,
+    command: str,
+    settings: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    commits: str | None = None,
 ) -> None:
-    """The figures with all that is needed to measure them again; written beside, then renamed."""
+    """The figures with all that is needed to measure them again; written beside, then renamed. Rows of several commits
+    say which."""
     if out is None:
         return
     record = {
         "command": command,
-        "commit": commit(),
+        "commit": commits or commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": asdict(machine()),
         "settings": dict(settings),

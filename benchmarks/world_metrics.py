@@ -1,80 +1,118 @@
-"""World-model metrics of learned models beside their trace accuracy.
+"""World-model metrics of what each learner has learned from few and from many traces.
 
     python benchmarks/world_metrics.py [--out results/world_metrics.json] [--quick]
 
-blocksworld-5b and logistics-3c, learned from 300, 1,000 and 10,000 traces (D=50, init-atoms, preset fast), and for
-comparison the hidden model and one that calls every action applicable. Histories come from 20,000 test traces (D=200).
-Each seed draws its own traces.
+blocksworld-5b and logistics-3c, learned from 20, 100, 1,000 and 100,000 traces (D=50, init-atoms, final values of all
+atoms): by `windows`, whose model is measured, and by `sb`, `sinusoidal` and `rope`, whose network is. For comparison
+the hidden model and one that calls every action applicable. All learn from the same traces and are asked after the same
+histories, prefixes of 2,000 test traces (D=200), with equal settings. All actions that can ever work are asked about,
+whether the training traces saw them at work or not. Each seed draws its own traces; networks have seed 0 alone.
+
+Networks are trained as preset `fast` does; `sinusoidal` and `rope` take 500 steps where there are at most 1,000 traces.
+Rows say how many steps it was.
+
+Every row is saved as soon as it is measured; the command goes on where it was stopped. A part of it:
+--learner sb --domain logistics-3c --traces 20 100
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
 from dataclasses import asdict, replace
 from typing import Any
 
-from measuring import options, write_results
+from measuring import Growing, options
 
-from trace2strips.judging.predictors import ModelPredictor
+from trace2strips.experiments.runs import DECODERS
+from trace2strips.judging.predictors import ModelPredictor, Predictor
 from trace2strips.judging.world_metrics import WorldSettings, measure_world
+from trace2strips.learners.learner import Learned
 from trace2strips.learners.learning import learn
-from trace2strips.model.strips import StripsModel
-from trace2strips.traces.accuracy import trace_accuracy
-from trace2strips.worlds import get_domain
+from trace2strips.learners.registry import make_learner
+from trace2strips.traces import Dataset
+from trace2strips.traces.accuracy import wrong_traces
+from trace2strips.worlds import Domain, get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
 DOMAINS = ("blocksworld-5b", "logistics-3c")
-TRACES = (300, 1_000, 10_000)
-TEST_TRACES = 20_000
+LEARNERS = ("hidden model", "always applicable", "windows", *DECODERS)
+TRACES = (20, 100, 1_000, 100_000)
 SEEDS = (0, 1, 2)
+TEST_TRACES = 2_000
 NEAR = 3  # actions between the histories of the harder pairs
-
-
-def measure(domain_name: str, seed: int, test_traces: int, settings: WorldSettings) -> Iterator[dict[str, Any]]:
-    domain = get_domain(domain_name)
-    # the largest training set gives the vocabulary, so that all models are asked the same
-    whole = sample(domain, SampleSettings(max(TRACES), 50, "train", seed=seed))
-    test = sample(domain, SampleSettings(test_traces, 200, "test", seed=seed), like=whole)
-    hidden = test.vocabulary.extend(domain.model)
-    yes = replace(hidden, actions=tuple(replace(action, pre=frozenset()) for action in hidden.actions))
-    models: dict[str, StripsModel] = {"hidden model": hidden, "always applicable": yes}
-    for traces in TRACES:
-        train = sample(domain, SampleSettings(traces, 50, "train", seed=seed), like=whole)
-        models[f"{traces:,} traces"] = learn(train, seed=seed).over_tokens(test)
-    for name, model in models.items():
-        predictor = ModelPredictor(model, test.vocabulary)
-        metrics = measure_world(predictor, domain.model, test, replace(settings, seed=seed))
-        near = measure_world(predictor, domain.model, test, replace(settings, seed=seed, near=NEAR))
-        yield {
-            "domain": domain_name,
-            "model": name,
-            "seed": seed,
-            "test_accuracy": trace_accuracy(model, test),
-            **metrics.row(),
-            "near": {key: value for key, value in near.row().items() if key.startswith("di")},
-        }
+SETTINGS = WorldSettings(histories=500, pairs=200, exact=1, length=5, walks=2)
+SHORT = {"sinusoidal": 500, "rope": 500}  # steps …
+SHORT_TRACES = 1_000  # … with at most so many traces
 
 
 def main() -> None:
-    arguments = options(__doc__)
-    settings = (
-        WorldSettings(pairs=100, pool=5_000)
-        if arguments.quick
-        else WorldSettings(histories=2_000, pairs=2_000, pool=100_000)
-    )
-    test_traces = 200 if arguments.quick else TEST_TRACES
-    rows = []
-    for domain in DOMAINS:
-        for seed in SEEDS[:1] if arguments.quick else SEEDS:
-            for row in measure(domain, seed, test_traces, settings):
-                rows.append(row)
-                shown = ("test_accuracy", "legality_precision", "legality_recall", "whole_sets", "compression",
-                         "distinction_precision", "distinction_recall")  # fmt: skip
-                text = " ".join(f"{name} {'–' if row[name] is None else f'{row[name]:.4f}'}" for name in shown)
-                print(f"{domain} seed {seed} {row['model']}: {text}", flush=True)
+    arguments = options(__doc__, learner=LEARNERS, domain=DOMAINS, traces=TRACES)
+    quick = arguments.quick
+    domains, sizes = (("blocksworld:3",), (20,)) if quick else (arguments.domain, arguments.traces)
+    tests = 50 if quick else TEST_TRACES
+    settings = replace(SETTINGS, histories=20, pairs=5, pool=500) if quick else SETTINGS
+    record = {**asdict(settings), "seed": SEEDS, "near": NEAR, "test_traces": tests, "traces": TRACES}
     command = "python benchmarks/world_metrics.py --out results/world_metrics.json"
-    record = {**asdict(settings), "seed": list(SEEDS), "near": NEAR, "test_traces": test_traces, "traces": list(TRACES)}
-    write_results(arguments.out, command, record, rows)
+    file = Growing(arguments.out, command, record, ("domain", "learner", "traces", "seed"))
+    for learner in arguments.learner:
+        for domain in map(get_domain, domains):
+            for traces in sizes if learner in ("windows", *DECODERS) else (None,):
+                for seed in SEEDS[:1] if quick or learner in DECODERS else SEEDS:
+                    key = {"domain": domain.name, "learner": learner, "traces": traces, "seed": seed}
+                    if file.find(**key) is None:
+                        steps = 10 if quick else SHORT.get(learner) if (traces or 0) <= SHORT_TRACES else None
+                        row = measure(domain, learner, traces, seed, tests, replace(settings, seed=seed), steps)
+                        show(file.add(key | row))
+
+
+def measure(
+    domain: Domain, learner: str, traces: int | None, seed: int, tests: int, settings: WorldSettings, steps: int | None
+) -> dict[str, Any]:
+    chosen = SampleSettings(traces or 1, 50, "train", suffix="all", seed=seed)
+    train = sample(domain, chosen, tried=domain.reachable_actions)
+    test = sample(domain, replace(chosen, traces=tests, max_length=200, split="test"), like=train)
+    begin = time.perf_counter()
+    predictor: Predictor
+    if traces is None:
+        predictor = reference(learner, domain, test)
+        found: dict[str, Any] = {"test_errors": int(wrong_traces(predictor.model, test).sum())}
+    else:
+        more = {"steps": steps} if learner in DECODERS and steps else {}
+        learned = learn(train, make_learner(learner, more), seed=seed, test=test)
+        predictor = predictor_of(learned, test)
+        names = ("steps", "train_errors", "test_errors", "model_test_errors")
+        found = {name: getattr(learned.figures, name) for name in names}
+    found |= {"test_accuracy": 1 - found["test_errors"] / len(test), "learn_seconds": time.perf_counter() - begin}
+    begin = time.perf_counter()
+    metrics = measure_world(predictor, domain.model, test, settings)
+    near = measure_world(predictor, domain.model, test, replace(settings, near=NEAR, histories=1))
+    found |= metrics.row() | {"near": {key: value for key, value in near.row().items() if key.startswith("di")}}
+    return found | {"measure_seconds": time.perf_counter() - begin}
+
+
+def reference(name: str, domain: Domain, test: Dataset) -> ModelPredictor:
+    """The hidden model, or it without any precondition."""
+    hidden = test.vocabulary.extend(domain.model)
+    if name == "always applicable":
+        hidden = replace(hidden, actions=tuple(replace(action, pre=frozenset()) for action in hidden.actions))
+    return ModelPredictor(hidden, test.vocabulary)
+
+
+def predictor_of(learned: Learned, test: Dataset) -> Predictor:
+    """A network predicts itself."""
+    if learned.learner.name not in DECODERS:
+        return ModelPredictor(learned.over_tokens(test), test.vocabulary)
+    from trace2strips.judging.network_predictor import NetworkPredictor
+    from trace2strips.learners.decoder.learner import decoder_of
+
+    return NetworkPredictor(decoder_of(learned), test.vocabulary)
+
+
+def show(row: dict[str, Any]) -> None:
+    names = ("test_accuracy", "legality_precision", "legality_recall", "whole_sets", "compression",
+             "distinction_precision", "distinction_recall", "learn_seconds", "measure_seconds")  # fmt: skip
+    text = " ".join(f"{name} {'–' if row[name] is None else f'{row[name]:.4f}'}" for name in names)
+    print(f"{row['domain']} {row['learner']} {row['traces'] or 0:,} traces seed {row['seed']}: {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import measuring
 import migrate_rows
+import traces_needed
 
+from trace2strips.experiments import Run
 from trace2strips.experiments.rows import RUN_FIELDS, format_row, read_row
 
 
@@ -35,6 +38,72 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x.json", "old")]
 
 
+def test_a_growing_file_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    out = tmp_path / "x.json"
+
+    def start(**settings: int) -> measuring.Growing:
+        return measuring.Growing(out, "python benchmarks/x.py", settings, ("learner", "seed"))
+
+    first, other = start(tests=5), start(tests=5)
+    first.add({"learner": "windows", "seed": 0, "errors": 3})
+    other.add({"learner": "windows", "seed": 1, "errors": 0})  # another process: nothing of either is lost
+    again = start(tests=5)
+    found = [again.find(learner="windows", seed=seed) for seed in range(3)]
+    assert [row and row["errors"] for row in found] == [3, 0, None]
+    assert all(row and row["commit"] for row in found[:2])
+    with pytest.raises(KeyError, match="learner, seed"):
+        again.find(learner="windows")
+    with pytest.raises(SystemExit, match="rows of other settings"):
+        start(tests=6)
+
+
+def test_rows_of_several_commits_are_all_named(tmp_path: Path) -> None:
+    out = tmp_path / "x.json"
+    for name in ("bbb", "aaa"):
+        file = measuring.Growing(out, "x", {}, ("seed",))
+        file.commit = name
+        file.add({"seed": len(file.rows)})
+    record = json.loads(out.read_text())
+    assert record["commit"] == "aaa, bbb"
+    assert [row["commit"] for row in record["rows"]] == ["bbb", "aaa"]
+
+
+class Scripted:
+    """Instead of learning: so many wrong test traces with so many training traces."""
+
+    def __init__(self, errors: dict[int, int]) -> None:
+        self.errors, self.asked = errors, list[tuple[int, int]]()
+
+    def __call__(self, run: Run) -> dict[str, Any]:
+        self.asked.append((run.traces, run.seed))
+        return {"test_errors": self.errors.get(run.traces, 0), "seconds": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("learner", "domain", "errors", "asked"),
+    [
+        ("windows", "ferry-8c", {5: 9, 10: 1}, [(5, 0), (5, 1), (10, 0), (10, 1), (20, 0), (20, 1), (50, 0), (50, 1),
+                                                (100, 0), (100, 1)]),
+        ("completion", "ferry-8c", {5: 9, 10: 1, 50: 1}, [(5, 0), (10, 0), (20, 0), (20, 1), (50, 0), (100, 0), (100, 1)]),
+        ("strips", "ferry-5c", {50: 1, 20: 1}, [(100, 0), (100, 1), (50, 0), (50, 1)]),
+        ("strips", "ferry-8c", {100: 1}, [(100, 0)]),
+    ],
+)  # fmt: skip
+def test_traces_are_tried_until_it_is_decided(
+    learner: str,
+    domain: str,
+    errors: dict[int, int],
+    asked: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scripted = Scripted(errors)
+    monkeypatch.setattr(traces_needed, "measure", scripted)
+    file = measuring.Growing(None, "x", {}, ("learner", "domain", "traces", "seed"))
+    for _ in range(2):  # the second time everything is there
+        traces_needed.search(file, learner, domain, (5, 10, 20, 50, 100), (0, 1), 100, {})
+    assert scripted.asked == asked
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
@@ -46,6 +115,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
         "foreign",
         "one_state",
         "scale",
+        "traces_needed",
         "windows",
         "windows_equivalence",
         "windows_everyday",
@@ -53,6 +123,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path: Path) -> None:
         "windows_not_strips",
         "windows_speed",
         "windows_theorems",
+        "world_metrics",
     ],
 )
 def test_benchmarks_run(name: str, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ import torch
 from conftest import Run
 
 from trace2strips.errors import FileError, TraceError, UserError
+from trace2strips.judging.network_predictor import NetworkPredictor
+from trace2strips.judging.predictors import LabellingPredictor
 from trace2strips.learners.decoder import training as decoder_training
 from trace2strips.learners.decoder.batches import Batch, make_batch
 from trace2strips.learners.decoder.inference import Session, probabilities, right_traces, self_masked
@@ -202,6 +204,26 @@ def test_a_session_that_is_told_the_outcomes_is_the_pass_with_labels(variant: st
     suffix = dataset.vocabulary.kinds[dataset.tokens[here]] == Kind.TEST_ATOM
     atoms = [dataset.vocabulary.subjects[token] for token in dataset.tokens[here][suffix]]
     assert session.state() == {atom for atom, value in zip(atoms, y[here][suffix], strict=True) if value < 0.5}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_all_actions_are_asked_at_once_as_one_by_one(variant: str) -> None:
+    """`NetworkPredictor` beside `LabellingPredictor`, also where the network refuses what the history did."""
+    dataset = data()
+    decoder, vocabulary = make(variant, dataset, seed=3), dataset.vocabulary
+
+    def label(tokens: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        return self_masked(decoder, Dataset(vocabulary, tokens, np.zeros(len(tokens), dtype=bool), offsets)) >= 0.5
+
+    ends = [(t, i) for t in range(8) for i in range(dataset.offsets[t] + 1, dataset.offsets[t + 1])
+            if vocabulary.kinds[dataset.tokens[i]] != Kind.TEST_ATOM]  # fmt: skip
+    histories = [dataset.tokens[dataset.offsets[trace] : end] for trace, end in ends]
+    tokens, offsets = np.concatenate(histories), np.cumsum([0, *map(len, histories)])
+    said = NetworkPredictor(decoder, vocabulary).applicable(tokens, offsets)
+    np.testing.assert_array_equal(said, LabellingPredictor(label, vocabulary).applicable(tokens, offsets))
+    assert 0.05 < said.mean() < 0.95
+    assert label(tokens, offsets)[vocabulary.kinds[tokens] == Kind.ACTION].any()
+    assert NetworkPredictor(decoder, vocabulary).applicable(tokens[:0], offsets[:1]).shape == (0, said.shape[1])
 
 
 def test_one_pass_with_labels_says_which_traces_are_right_under_self_masking() -> None:

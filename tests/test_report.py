@@ -20,6 +20,8 @@ from trace2strips.experiments.rows import Machine, format_row
 from trace2strips.learners.registry import learner_names
 from trace2strips.pages.tables import Section, accuracy
 from trace2strips.report import Results, format_markdown, format_page, load_results, make_sections, summary_table
+from trace2strips.report.needed_plot import draw_needed, is_inexact
+from trace2strips.report.outside import SERIES, Tried, outside, tried
 from trace2strips.report.rows import PAPER_NAMES, Line
 from trace2strips.report.sections import BARRED
 from trace2strips.report.tables import difference, duration, slug
@@ -102,7 +104,51 @@ ROWS = [
 ]  # fmt: skip
 
 
+def tried_row(learner: str, domain: str, traces: int, seed: int, errors: int) -> dict[str, Any]:
+    return {"learner": learner, "domain": domain, "traces": traces, "seed": seed, "test_errors": errors,
+            "test_traces": 100}  # fmt: skip
+
+
+NEEDED = {
+    "command": "python benchmarks/traces_needed.py --out results/traces_needed.json", "commit": "a1, b2",
+    "date": "2026-11-18", "settings": {"traces": [5, 20, 100, 1_000, 100_000], "test_traces": 100},
+    "rows": [
+        *(tried_row("windows", "blocksworld-5b", traces, seed, errors)
+          for traces, all_errors in ((5, (0, 1, 0)), (20, (0, 0, 0)), (100, (2, 0, 0)), (1_000, (0, 0, 0)))
+          for seed, errors in enumerate(all_errors)),
+        *(tried_row("windows", "maze-5x5", traces, seed, 0) for traces in (5, 20) for seed in range(3)),
+        tried_row("completion", "blocksworld-5b", 5, 0, 50), tried_row("completion", "blocksworld-5b", 1_000, 0, 0),
+        tried_row("completion", "maze-5x5", 1_000, 0, 1),
+        *(tried_row("strips", "blocksworld-5b", 100_000, seed, errors) for seed, errors in enumerate((0, 25))),
+    ],
+}  # fmt: skip
+
+
+def world_row(learner: str, traces: int | None, seed: int, errors: int, **more: Any) -> dict[str, Any]:
+    share: float | None = 1 - errors / 50
+    near = {"distinction_precision": None if traces is None else share, "distinction_recall": share}
+    figures = dict.fromkeys(("test_accuracy", "legality_precision", "legality_recall", "whole_sets", "compression",
+                             "distinction_precision", "distinction_recall"), share)  # fmt: skip
+    found = {"domain": "blocksworld-5b", "learner": learner, "traces": traces, "seed": seed, "test_errors": errors}
+    return found | figures | {"near": near} | more
+
+
+WORLD = {
+    "command": "python benchmarks/world_metrics.py --out results/world_metrics.json", "commit": "c3",
+    "date": "2026-11-18", "settings": {"histories": 500, "pairs": 200, "length": 5, "test_traces": 50},
+    "rows": [
+        world_row("hidden model", None, 0, 0),
+        world_row("windows", 100, 0, 0),
+        world_row("windows", 20, 0, 10), world_row("windows", 20, 1, 0),
+        world_row("sb", 1_000, 0, 5, steps=3_000, model_test_errors=0),
+        world_row("sb", 20, 0, 50, steps=3_000, model_test_errors=None),
+    ],
+}  # fmt: skip
+
+
 def write_inputs(folder: Path, rows: list[Row] = ROWS) -> Path:
+    (folder / "traces_needed.json").write_text(json.dumps(NEEDED))
+    (folder / "world_metrics.json").write_text(json.dumps(WORLD))
     (folder / "paper.json").write_text(json.dumps(PAPER))
     (folder / "notes.json").write_text(json.dumps(NOTES))
     path = folder / "runs.jsonl"
@@ -200,6 +246,89 @@ def test_errors_stay_visible(value: float | None, text: str) -> None:
 def test_how_numbers_are_written() -> None:
     assert [difference(x) for x in (0.385, -0.00001, 0.0, None)] == ["+0.3850", "−0.00001", "0", "–"]
     assert [duration(x) for x in (2.34, 59.6, 600.0, 9000.0, None)] == ["2.3 s", "60 s", "10 min", "2.5 h", "–"]
+
+
+# ---- outside the paper
+
+
+def texts(results: Results, name: str) -> list[list[str]]:
+    section = outside(results)
+    assert section is not None
+    (found,) = [table for table in section.tables if table.name == name]
+    return [[cell.text for cell in row] for row in found.rows]
+
+
+@pytest.mark.parametrize(("accuracies", "needed", "failed"), [
+    ({5: (1.0, 1.0), 20: (1.0,)}, 5, None),
+    ({5: (1.0, 0.99), 20: (1.0,), 50: (1.0, 1.0)}, 20, 5),
+    ({5: (1.0,), 20: (0.999,), 50: (1.0,)}, 50, 20),  # it was luck that 5 were enough
+    ({20: (1.0, 0.5)}, None, 20),
+])  # fmt: skip
+def test_traces_needed_are_those_from_which_on_nothing_is_wrong(
+    accuracies: dict[int, tuple[float, ...]], needed: int | None, failed: int | None
+) -> None:
+    it = Tried(accuracies)
+    assert (it.needed, it.failed, it.is_bound) == (needed, failed, needed is not None and failed is None)
+
+
+def test_traces_needed_stand_beside_sb_and_the_paper(results: Results) -> None:
+    rows = {row[0]: dict(zip(SERIES, row[1:], strict=True)) for row in texts(results, "traces-needed")}
+    assert rows["blocksworld-5b"] == {
+        "windows": "1,000",
+        "completion": "1,000, more than 5 (1 seed)",
+        "strips": "not with 100,000: 0.875 (2 seeds)",
+        "sb": "not with 1,000: 0.900 (1 seed)",
+        "sb, model read out": "≤ 1,000 (1 seed)",
+        "paper's STRIPS": "not with 100,000: 0.5 (best 0.95)",
+        "paper's SB": "–",
+    }
+    assert rows["maze-5x5"]["windows"] == "≤ 5"
+    assert rows["maze-5x5"]["completion"] == "not with 1,000: 0.990 (1 seed)"
+    assert rows["blocksworld-8b"]["sb"] == "not with 100,000: 0.993 (1 seed)"  # the row of the runs, init-atoms alone
+    section = outside(results)
+    assert section is not None
+    caption = section.tables[0].caption
+    assert "(blocksworld-5b: 20, 1,000 traces; blocksworld-8b: 100,000 traces; up to" in caption
+    assert "`python benchmarks/traces_needed.py`, commit a1, b2, 2026-11-18" in caption
+
+
+def test_accuracy_by_traces(results: Results) -> None:
+    rows = texts(results, "accuracy-by-traces")
+    assert rows[0] == ["windows", "blocksworld-5b", "0.997", "1", "0.993", "1", "–"]
+    assert [row[:2] for row in rows[2:]] == [["completion", "blocksworld-5b"], ["completion", "maze-5x5"],
+                                             ["strips", "blocksworld-5b"]]  # fmt: skip
+
+
+def test_world_metrics_say_who_learned(results: Results) -> None:
+    rows = texts(results, "world-metrics")
+    assert [row[1:6] for row in rows] == [
+        ["hidden model", "–", "–", "1", "1"],
+        ["windows", "20", "–", "2", "0.900"],
+        ["windows", "100", "–", "1", "1"],
+        ["sb", "20", "3,000", "1", "0"],
+        ["sb", "1,000", "3,000", "1", "0.900"],
+    ]
+    assert [row[-2:] for row in rows[:2]] == [["–", "1"], ["0.900", "0.900"]]
+
+
+def test_the_plot_has_an_open_marker_for_who_is_never_exact(results: Results) -> None:
+    (plot,) = draw_needed(results)
+    assert plot.name == "traces-needed"
+    assert plot.svg == draw_needed(results)[0].svg
+    assert "not exact with 100,000" in plot.svg
+    assert "windows: 5 to 1,000 traces on 2 domains of 2" in plot.description
+    assert "strips: never exact" in plot.description
+    never = {name for name, domains in tried(results).items() if any(map(is_inexact, domains.values()))}
+    assert never == {"strips", "sb", "paper's STRIPS", "paper's SB"}  # completion was not tried with so many
+    for name in ("windows", "completion", "strips", "sb"):
+        assert f"var(--{name})" in plot.svg
+
+
+def test_without_its_benchmarks_there_is_no_such_section() -> None:
+    alone = Results(tuple(ROWS), PAPER)
+    assert outside(alone) is None
+    assert draw_needed(alone) == ()
+    assert "outside" not in [section.name for section in make_sections(alone)]
 
 
 # ---- Markdown and HTML

@@ -2,6 +2,7 @@
 
     rows       measured rows joined with the lists of runs and with the paper: mean, best seed, difference, bar
     tables     how figures are written
+    outside    what the paper does not measure: traces needed, world-model metrics
     sections   what the report says: sentences, tables and plots, section by section
     plots      SVG, by matplotlib
     markdown   sections as Markdown

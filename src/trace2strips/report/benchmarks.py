@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from trace2strips.experiments import EXPERIMENTS, Run
 from trace2strips.experiments.estimates import cost, estimate
 from trace2strips.pages.tables import NONE, Section, Table, accuracy, number, table, words
+from trace2strips.report.outside import Record, mean_of, origin
 from trace2strips.report.rows import Results, read_json
-from trace2strips.report.sections import mean_of
 from trace2strips.report.tables import Columns, duration, milliseconds
 from trace2strips.worlds import BENCHMARKS, get_domain
 
-Record = Mapping[str, Any]  # of a benchmark: command, commit, date, machine, settings, rows
 TIMED = ("main", "baselines", "alignment", "dataset-size")
 
 
@@ -32,11 +30,6 @@ def benchmark_sections(folder: Path, results: Results) -> Iterator[Section]:
         if path.exists():
             record = read_json(path)
             yield Section(file, title, (sentence, origin(record)), (make(record),))
-
-
-def origin(record: Record) -> str:
-    command = str(record["command"]).partition(" --out")[0]
-    return f"Measured by `{command}`, commit {record['commit']}, {record['date']}."
 
 
 def worlds() -> Section:
@@ -396,33 +389,3 @@ def windows_theorems(record: Record) -> Table:
     rows.append(["together", *(number(sum(row[name] for row in record["rows"])) for name in names)])
     columns: Columns = [words("world"), "logs", "of these inexplicable", "works", "refused", "open", "differ"]
     return table("windows-theorems", origin(record), columns, rows)
-
-
-def world_metrics(record: Record) -> Table:
-    """Means over seeds; a figure that no pair stands behind is a dash."""
-    rows = []
-    for domain, model in dict.fromkeys((row["domain"], row["model"]) for row in record["rows"]):
-        mine = [row for row in record["rows"] if (row["domain"], row["model"]) == (domain, model)]
-        rows.append([domain, model, *(accuracy(mean_of(pick(mine, path)), 3) for path in METRICS.values())])
-    return table("world-metrics", origin(record), [words("domain"), words("model"), *METRICS], rows)
-
-
-METRICS = {
-    "trace accuracy": ("test_accuracy",),
-    "legality: precision": ("legality_precision",),
-    "legality: recall": ("legality_recall",),
-    "whole sets": ("whole_sets",),
-    "compression": ("compression",),
-    "distinction: precision": ("distinction_precision",),
-    "distinction: recall": ("distinction_recall",),
-    "near pairs: precision": ("near", "distinction_precision"),
-    "near pairs: recall": ("near", "distinction_recall"),
-}
-
-
-def pick(rows: Sequence[Record], path: tuple[str, ...]) -> Iterator[int | float | None]:
-    for row in rows:
-        found: Any = row
-        for name in path:
-            found = found[name]
-        yield found

@@ -20,7 +20,6 @@ from trace2strips.files import read_text, writing_text
 from trace2strips.pages.markdown import format_table
 from trace2strips.pages.tables import Section, Table
 from trace2strips.report.benchmarks import (
-    Record,
     any_log_formats,
     any_log_large,
     any_log_starts,
@@ -38,10 +37,10 @@ from trace2strips.report.benchmarks import (
     windows_theorems,
     windows_untold,
     windows_worked,
-    world_metrics,
 )
 from trace2strips.report.markdown import format_markdown
-from trace2strips.report.rows import Results, load_results, read_json
+from trace2strips.report.outside import Record, amlgym_domains, amlgym_peers, amlgym_solved, world_metrics
+from trace2strips.report.rows import Results, amlgym_record, load_results, read_json
 from trace2strips.report.scale import scale_actions, scale_attempts, scale_others, scale_paper, scale_update
 from trace2strips.report.sections import make_sections
 
@@ -54,6 +53,9 @@ columns mean: [report.md](report.md); how runs are done: [experiments.md](experi
 the first part as a page with plots.
 """
 EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in other pages: which file, and how
+    "amlgym-domains": ("outside", amlgym_domains),
+    "amlgym-peers": ("outside", amlgym_peers),
+    "amlgym-solved": ("outside", amlgym_solved),
     "any-log-formats": ("any_log", any_log_formats),
     "any-log-large": ("any_log", any_log_large),
     "any-log-starts": ("any_log", any_log_starts),
@@ -86,6 +88,7 @@ def write_pages(root: Path) -> dict[Path, str]:
     pages = {page: fill(read_text(page), root / "results") for page in sorted(docs.glob("*.md"))}
     pages[docs / "results.md"] = results_page(results, root / "results")
     pages[docs / "accuracy-against-length.svg"] = picture(results)
+    pages |= {docs / f"{name}.svg": text for name, text in needed_picture(results).items()}
     pages |= {docs / f"{name}.svg": text for name, text in scale_pictures(root / "results").items()}
     return pages
 
@@ -111,7 +114,7 @@ def fill(text: str, folder: Path) -> str:
         if name not in EXPLAINING:
             raise UserError(f"no table {name!r}", hint=suggest(name, EXPLAINING, "tables"))
         file, make = EXPLAINING[name]
-        record = read_json(folder / f"{file}.json")
+        record = amlgym_record(folder) if file == "outside" else read_json(folder / f"{file}.json")
         table = make(record)
         return f"<!-- table {name} -->\n{format_table(table)}\n\n{table.caption}\n<!-- end -->"
 
@@ -122,6 +125,12 @@ def picture(results: Results) -> str:
     from trace2strips.report.plots import draw_lengths  # matplotlib is slow to import
 
     return draw_lengths(results)[0].file()
+
+
+def needed_picture(results: Results) -> dict[str, str]:
+    from trace2strips.report.needed_plot import draw_needed  # matplotlib is slow to import
+
+    return {plot.name: plot.file() for plot in draw_needed(results)}
 
 
 def scale_pictures(folder: Path) -> dict[str, str]:

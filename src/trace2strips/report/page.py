@@ -19,9 +19,11 @@ page.</p>"""
 
 
 def format_page(results: Results, sections: Sequence[Section]) -> str:
-    from trace2strips.report.plots import PLOTS  # matplotlib is slow to import
+    from trace2strips.report.needed_plot import draw_needed  # matplotlib is slow to import
+    from trace2strips.report.plots import PLOTS
 
-    plots = {name: "\n".join(plot.html() for plot in draw(results)) for name, draw in PLOTS.items()}
+    drawing = {**PLOTS, "outside": draw_needed}
+    plots = {name: "\n".join(plot.html() for plot in draw(results)) for name, draw in drawing.items()}
     body = "\n".join(section_html(section, plots.get(section.name, ""), results) for section in sections)
     contents = [(section.name, section.title) for section in sections]
     title = "trace2strips: results beside the paper's"

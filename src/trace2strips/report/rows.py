@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -19,6 +19,7 @@ from trace2strips.errors import FileError, suggest
 from trace2strips.experiments import EXPERIMENTS, Row, Run, read_results
 from trace2strips.experiments.rows import RUN_FIELDS, refuse_constant
 from trace2strips.files import check_readable, read_text
+from trace2strips.peers.cases import read_rows
 from trace2strips.worlds import BENCHMARKS
 
 PAPER_NAMES = {  # beside whose figures in the paper a learner's stand
@@ -28,6 +29,7 @@ PAPER_NAMES = {  # beside whose figures in the paper a learner's stand
 ENCODINGS = {"atoms": "atoms", "states:1": "1 state", "states:50": "50 states", "states:100": "100 states"}
 TOLERANCE = 0.005  # an SB row may be so much below the paper's mean
 NOTE = '{"runs": {"domain": "maze-5x5"}, "note": "why"}'
+OUTSIDE = ("traces_needed", "world_metrics")  # benchmarks that the report shows
 ROUNDING = 1e-9  # of sums of floats; far below one trace
 
 # what the paper's tables call a figure, and where it is in a row of ours
@@ -149,6 +151,7 @@ class Results:
     paper: Mapping[str, Any]
     notes: tuple[tuple[Mapping[str, Any], str], ...] = ()
     source: str = "runs.jsonl"
+    outside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # files of benchmarks, by name
 
     @cached_property
     def measured(self) -> dict[Run, Row]:
@@ -240,7 +243,7 @@ def value_of(row: Row, name: str) -> float | None:
 
 
 def load_results(path: Path) -> Results:
-    """The rows of `path`; `paper.json` and, if it is there, `notes.json` stand beside it."""
+    """The rows of `path`; `paper.json` stands beside it, and so may `notes.json` and files of benchmarks."""
     check_readable(path)
     rows = read_results(path)
     if not rows:
@@ -249,7 +252,15 @@ def load_results(path: Path) -> Results:
     if not isinstance(paper, dict):
         raise FileError("not a JSON object", file=path.with_name("paper.json"), hint="it holds the paper's figures")
     notes = path.with_name("notes.json")
-    return Results(tuple(rows.values()), paper, read_notes(notes) if notes.exists() else (), path.name)
+    files = {name: path.with_name(f"{name}.json") for name in OUTSIDE}
+    beside = {name: read_json(file) for name, file in files.items() if file.exists()}
+    if path.with_name("outside.jsonl").exists():
+        beside["outside"] = amlgym_record(path.parent)
+    return Results(tuple(rows.values()), paper, read_notes(notes) if notes.exists() else (), path.name, beside)
+
+
+def amlgym_record(folder: Path) -> dict[str, Any]:
+    return {"rows": list(read_rows(folder / "outside.jsonl").values())}
 
 
 def read_json(path: Path) -> Any:

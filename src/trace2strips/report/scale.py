@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trace2strips.pages.tables import NONE, Table, number, table, words
-from trace2strips.report.benchmarks import Record, origin
+from trace2strips.report.outside import Record, origin
 from trace2strips.report.tables import Columns, duration
 
 Row = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trace2strips.report.benchmarks import Record
+from trace2strips.report.outside import Record
 from trace2strips.report.plots import COLOURS, SMALL, Plot, canvas, legend
 from trace2strips.report.scale import rows_of
 

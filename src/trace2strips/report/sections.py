@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import fmean
 
 from trace2strips.experiments import EXPERIMENTS, Row, Run
 from trace2strips.experiments.rows import Machine
 from trace2strips.pages.tables import NONE, Cell, Column, Section, Table, accuracy, number, table, words
+from trace2strips.report.outside import mean_of, outside
 from trace2strips.report.rows import PAPER_NAMES, Line, Results, encoding_name, settings_of
 from trace2strips.report.tables import (
     Cells,
@@ -49,7 +49,7 @@ READING = "Mean over the seeds, in brackets the seed with the highest training a
 
 
 def make_sections(results: Results) -> tuple[Section, ...]:
-    make = (
+    make: tuple[Callable[[Results], Section | None], ...] = (
         summary,
         main,
         models,
@@ -59,11 +59,12 @@ def make_sections(results: Results) -> tuple[Section, ...]:
         dataset_size,
         planning,
         own,
+        outside,
         exceptions,
         times,
         coverage,
     )
-    return tuple(section(results) for section in make)
+    return tuple(found for section in make if (found := section(results)) is not None)
 
 
 # ---- summary
@@ -126,11 +127,6 @@ def both_means(lines: Sequence[Line], name: str) -> tuple[float | None, float | 
     figures = [line.figure(name) for line in lines]
     pairs = [(f.mean, f.paper) for f in figures if f.mean is not None and f.paper is not None]
     return mean_of(ours for ours, _ in pairs), mean_of(paper for _, paper in pairs)
-
-
-def mean_of(values: Iterable[int | float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return fmean(there) if there else None
 
 
 def summary_table(results: Results) -> Table:
