@@ -21,7 +21,7 @@ from trace2strips.learners.completion.atoms import AtomSearch, Candidate, guesse
 from trace2strips.learners.completion.effects import Fit, Fitter
 from trace2strips.learners.completion.heads import Guess, Heads, untouched
 from trace2strips.learners.completion.histories import Histories, demand
-from trace2strips.learners.completion.preconditions import choose_preconditions, demands_on, false_in, find_false_heads
+from trace2strips.learners.completion.preconditions import choose_preconditions, demands_on, false_in, find_false_heads, renew_head
 from trace2strips.learners.completion.settings import DEFAULTS, CompletionSettings
 from trace2strips.learners.completion.several_atoms import Part, PartSearch
 from trace2strips.learners.layout import Rows
@@ -161,12 +161,13 @@ class Completion:
 
     def simplify(self, heads: Heads, improve: bool = True) -> None:
         """Drop what no label needs: effects, head by head, each against the current others."""
+        states = find_false_heads(self.histories, heads)
         for head in range(heads.effects.shape[1]):
             users = [user for user, pre in enumerate(heads.pre) if head in pre and self.histories.occurs(user)]
             if not users:
                 heads.effects[:, head] = untouched(self.layout)
+                renew_head(self.histories, heads, head, states)
                 continue
-            states = find_false_heads(self.histories, heads)
             demands = demands_on(self.histories, states, heads, (head,), users)
             start, column = int(heads.start[head]), heads.column(head)
             noise = self.noise if improve else 0.0
@@ -176,7 +177,9 @@ class Completion:
                 if not self.noise and fit.forbids_success():  # for many refusals: but then it is a precondition of none
                     fit = Fit(self.histories, demands, start, column, settings=self.settings)
             fit.simplify()
-            heads.effects[:, head] = fit.effect
+            if (heads.effects[:, head] != fit.effect).any():
+                heads.effects[:, head] = fit.effect
+                renew_head(self.histories, heads, head, states)
 
     def prune(self, heads: Heads) -> Heads:
         """For a model that is not completed: drop preconditions, then effects, while no training error is added."""

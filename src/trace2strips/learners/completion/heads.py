@@ -73,7 +73,8 @@ def untouched(layout: Rows) -> UInt8[np.ndarray, " rows"]:
 
 
 def world_model(heads: Heads, layout: Rows, name: str = "learned") -> WorldModel:
-    """Names and lists. Aligned heads carry their atom's name, invented ones `p<head>`; heads without users are gone."""
+    """Names and lists. Aligned heads carry their atom's name, invented ones `p<head>`; heads without users are gone.
+    Where an invented head starts as a told atom does, that atom tells of both."""
     aligned = len(layout.aligned)
     tested = {layout.aligned.index(atom) for atom in layout.vocabulary.test_atoms}
     used = sorted(set().union(tested, *heads.pre[: layout.actions]))
@@ -93,4 +94,9 @@ def world_model(heads: Heads, layout: Rows, name: str = "learned") -> WorldModel
         for row, text in enumerate(layout.vocabulary.actions)
     )
     states = {text: chosen(layout.actions + i, ADD) for i, text in enumerate(layout.vocabulary.init_states)}
-    return WorldModel(StripsModel(tuple(names.values()), actions, name=name), layout.vocabulary, states)
+    meaning = {
+        layout.aligned[told]: frozenset(names[head] for head in used if heads.start[head] == told)
+        for told in sorted({int(heads.start[head]) for head in used if head >= aligned} - {aligned})
+    }
+    model = StripsModel(tuple(names.values()), actions, name=name)
+    return WorldModel(model, layout.vocabulary, states, meaning=meaning)

@@ -45,6 +45,27 @@ def fill_states(rows, row_start, begin, adds, deletes, states):  # type: ignore[
             s += 1
 
 
+def renew_head(histories: Histories, heads: Heads, head: int, states: UInt64[np.ndarray, "states words"]) -> None:
+    """The effects of one head have changed: write anew where it is false."""
+    begin = histories.initially_false[:, heads.start[head]] == 1
+    fill_head(histories.rows, histories.row_start, begin, heads.column(head), states[:, head // 64], head % 64)
+
+
+@compiled(parallel=True)
+def fill_head(rows, row_start, begin, effect, words, place):  # type: ignore[no-untyped-def]
+    bit = np.uint64(1) << np.uint64(place)
+    for t in numba.prange(len(row_start) - 1):
+        s = row_start[t] + t
+        false = begin[t]
+        words[s] = words[s] | bit if false else words[s] & ~bit
+        for at in range(row_start[t], row_start[t + 1]):
+            e = effect[rows[at]]
+            if e != 0:
+                false = e == 2
+            s += 1
+            words[s] = words[s] | bit if false else words[s] & ~bit
+
+
 @compiled()
 def count_false_bits(states, index, count):  # type: ignore[no-untyped-def]
     """count[h]: in how many of the indexed states is head h false."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Guess, Heads, world_model
+from trace2strips.learners.transformer.merging import merge_heads
 from trace2strips.learners.transformer.parameters import Layout, Theta
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
@@ -20,10 +21,8 @@ def guess_of(theta: Theta, layout: Layout) -> Guess:
     return Guess(effects, layout.owner)
 
 
-def extract(theta: Theta, layout: Layout, completion: Completion, dataset: Dataset) -> WorldModel:
-    """The paper's reading of the parameters, θ̄ ≥ 0.5, pruned: heads with equal effects are one, and what no training
-    label needs is gone. The pruned model is taken unless it gets more training traces wrong.
-    """
+def heads_of(theta: Theta, layout: Layout) -> Heads:
+    """The paper's reading of the parameters, θ̄ ≥ 0.5; heads with equal effects are one."""
     binary = theta.binarise()
     effects = guess_of(theta, layout).effects
     aligned = len(layout.aligned)
@@ -36,8 +35,21 @@ def extract(theta: Theta, layout: Layout, completion: Completion, dataset: Datas
         same = first.setdefault(effects[:, head].tobytes(), head)
         if same != head:
             pre = [{same if h == head else h for h in asked} for asked in pre]
-    heads = Heads(effects, start, [*pre, *({h} for h in range(aligned))])
+    return Heads(effects, start, [*pre, *({h} for h in range(aligned))])
+
+
+def extract(heads: Heads, layout: Layout, completion: Completion, dataset: Dataset, merge: bool) -> WorldModel:
+    """What no training label needs is gone, and with `merge` heads that can be one are. The smaller model is taken
+    unless it gets more training traces wrong.
+    """
+
+    def errors(world: WorldModel) -> int:
+        return int(wrong_traces(world.over_tokens(), dataset).sum())
+
     plain = world_model(heads, layout)
-    pruned = world_model(completion.prune(heads), layout)
-    worse = wrong_traces(pruned.over_tokens(), dataset).sum() > wrong_traces(plain.over_tokens(), dataset).sum()
-    return plain if worse else pruned
+    completion.prune(heads)
+    if merge:
+        merge_heads(completion.histories, heads)
+        completion.prune(heads)
+    pruned = world_model(heads, layout)
+    return plain if errors(pruned) > errors(plain) else pruned

@@ -33,7 +33,8 @@ from trace2strips.learners.learner import (
     refuse_unknown,
 )
 from trace2strips.learners.training import LARGE, Report, TrainingSettings, train
-from trace2strips.learners.transformer.extraction import extract, guess_of
+from trace2strips.learners.transformer.alone import Alone
+from trace2strips.learners.transformer.extraction import extract, guess_of, heads_of
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta
 from trace2strips.learners.transformer.presets import BEFORE_COMPLETION, PRESETS, Preset
@@ -71,7 +72,7 @@ class Transformer(Learner):
         """How to train."""
 
     @abstractmethod
-    def read(self, theta: Theta, layout: Layout, completion: Completion, dataset: Dataset) -> WorldModel:
+    def read(self, theta: Theta, layout: Layout, completion: Completion, dataset: Dataset, seed: int) -> WorldModel:
         """The world that trained parameters stand for."""
 
     def __post_init__(self) -> None:
@@ -129,7 +130,7 @@ class Transformer(Learner):
             report = train(network, dataset, plan, checkpoint, lambda r, tell=tell: tell("training", r))  # type: ignore[misc]
             carried += report.carried
             tell("completion", report)
-            world = self.read(network.theta, layout, completion, dataset)
+            world = self.read(network.theta, layout, completion, dataset, seed)
             errors = int(wrong_traces(world.over_tokens(), dataset).sum())
             if best is None or errors < best.errors:
                 theta = Theta(*(part.theta.copy() for part in (network.query, network.key, network.value)))
@@ -182,8 +183,12 @@ class Strips(Transformer):
             settings = replace(settings, query_range=wide, key_range=wide)
         return settings if self.rate is None else replace(settings, rate=self.rate)
 
-    def read(self, theta: Theta, layout: Layout, completion: Completion, dataset: Dataset) -> WorldModel:
-        return extract(theta, layout, completion, dataset)
+    def read(self, theta: Theta, layout: Layout, completion: Completion, dataset: Dataset, seed: int) -> WorldModel:
+        heads = heads_of(theta, layout)
+        alone = self.chosen.alone and self.heads is None  # who limits the heads wants no further ones
+        if alone:
+            Alone(completion.histories, heads, seed).improve()
+        return extract(heads, layout, completion, dataset, merge=alone)
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,7 @@ class StripsCompletion(Transformer):
     def chosen(self) -> Preset:
         return BEFORE_COMPLETION
 
-    def read(self, theta: Theta, layout: Layout, completion: Completion, dataset: Dataset) -> WorldModel:
+    def read(self, theta: Theta, layout: Layout, completion: Completion, dataset: Dataset, seed: int) -> WorldModel:
         return world_model(completion.run(guess_of(theta, layout), limit=self.heads), layout)
 
 

@@ -11,7 +11,7 @@ from trace2strips.learners.transformer.kernels import Gradient, gradient_step
 from trace2strips.learners.transformer.optimiser import Parameters, radam_step
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta, model_of
 from trace2strips.traces import Dataset
-from trace2strips.traces.accuracy import trace_accuracy
+from trace2strips.traces.accuracy import wrong_traces
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class NetworkSettings:
     gamma: float = 1.0
     rate: float = 0.05
     l1: float = 0.0  # weight of the mean of the queries, and of that of the keys
+    hard: float = 0.0  # the share of a batch that is drawn from the traces that were wrong at the last validation
 
 
 class StripsNetwork:
@@ -36,7 +37,9 @@ class StripsNetwork:
         self.dataset = dataset
         self.settings = settings
         self.gradient = Gradient.for_layout(layout)
+        self.seed = seed
         self.steps = 0
+        self.wrong = np.empty(0, dtype=np.int64)  # training traces, at the last validation
         rng = np.random.default_rng([seed, 1])
         shape = (layout.rows, layout.heads)
         query = rng.uniform(*settings.query_range, shape)
@@ -64,6 +67,9 @@ class StripsNetwork:
     def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
         """One batch: loss, gradient, update."""
         s = self.settings
+        if hard := int(s.hard * len(chosen)) if len(self.wrong) else 0:
+            rng = np.random.default_rng([self.seed, 5, self.steps])
+            chosen = np.concatenate([self.wrong[rng.integers(len(self.wrong), size=hard)], chosen[hard:]])
         loss = gradient_step(self.theta, self.layout, self.dataset, chosen, s.form, s.alpha, s.gamma, self.gradient)
         self.steps += 1
         for part, slope, l1 in (
@@ -76,18 +82,21 @@ class StripsNetwork:
 
     def evaluate(self, dataset: Dataset) -> float:
         """Trace accuracy of the binarised network, self-masked."""
-        return trace_accuracy(model_of(self.theta, self.layout), dataset)
+        wrong = wrong_traces(model_of(self.theta, self.layout), dataset)
+        if dataset is self.dataset:
+            self.wrong = np.flatnonzero(wrong)
+        return 1 - int(wrong.sum()) / max(1, len(dataset))
 
     def save(self) -> dict[str, np.ndarray]:
         """Everything that the next step depends on."""
-        arrays = {"steps": np.array([self.steps])}
+        arrays = {"steps": np.array([self.steps]), "wrong": self.wrong}
         for name in ("query", "key", "value"):
             part: Parameters = getattr(self, name)
             arrays |= {f"{name}.{field}": getattr(part, field) for field in ("x", "theta", "mean", "square")}
         return arrays
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.steps = int(arrays["steps"][0])
+        self.steps, self.wrong = int(arrays["steps"][0]), arrays["wrong"]
         for name in ("query", "key", "value"):
             part: Parameters = getattr(self, name)
             for field_name in ("x", "theta", "mean", "square"):
