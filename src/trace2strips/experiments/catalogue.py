@@ -3,7 +3,7 @@
 The paper's results:
 
     baselines     sb, sinusoidal, rope on the five large domains: train, test, planning with M_S and M_L
-    main          strips+completion and sb on ten domains × (50 states, 100 states, atoms)
+    main          strips, strips+completion and sb on ten domains × (50 states, 100 states, atoms)
     dataset-size  strips+completion and sb on blocksworld-8b with fewer training traces
     alignment     strips+completion and sb on blocksworld-8b × (1 state, 100 states, atoms), without `test-p`; with
                   them: `main`
@@ -35,7 +35,7 @@ def paper_settings(domain: str, encoding: str) -> dict[str, Value]:
 
 
 def for_learner(learner: str, domain: str, encoding: str = "atoms", seed: int = 0, **more: Any) -> Run:
-    """strips+completion is told final values of goal atoms, the decoders of all atoms. Where they are told none, only
+    """The STRIPS Transformer is told final values of goal atoms, the decoders of all atoms. Where they are told none, only
     the network of a decoder is learned.
 
     A decoder is tested on a tenth of the paper's test traces: its accuracy is known to about .001 then, and all of them
@@ -54,7 +54,7 @@ def baselines() -> Iterator[Run]:
 
 
 def main() -> Iterator[Run]:
-    for learner in ("strips+completion", "sb"):
+    for learner in ("strips", "strips+completion", "sb"):
         for encoding in ENCODINGS:
             for domain in BENCHMARKS:
                 yield from (for_learner(learner, domain, encoding, seed) for seed in SEEDS)

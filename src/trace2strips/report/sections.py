@@ -37,8 +37,8 @@ STAGES = ("sampling", "learning", "testing", "planning", "comparing", "long trac
 LENGTHS = (10, *range(40, 401, 40))
 ORIGIN: Columns = ["seeds", "steps", "test traces", "longest run", words("commit")]
 BAR = (
-    "A row of strips+completion meets its bar if our mean is at least the best seed of the paper's STRIPS Transformer,"
-    " a row of sb if our mean is at least the mean of the paper's SB − 0.005; in every figure of the row."
+    "A row of strips or strips+completion meets its bar if our mean is at least the best seed of the paper's STRIPS"
+    " Transformer, a row of sb if our mean is at least the mean of the paper's SB − 0.005; in every figure of the row."
 )
 WHO = (
     "Rows are named after the learner that made them: `strips+completion` is a short training of the STRIPS Transformer"
