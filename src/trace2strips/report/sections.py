@@ -227,7 +227,30 @@ def main(results: Results) -> Section:
         for learner in results.learners("main")
         if (lines := results.of_learner("main", learner))
     )
-    return Section("main", "Main results", sentences, shown)
+    return Section("main", "Main results", sentences, (strips_beside(results), *shown))
+
+
+def strips_beside(results: Results) -> Table:
+    """The STRIPS Transformer three times: the paper's, ours by gradients alone, and ours with completion after it."""
+    pair = [{line.name: line for line in results.of_learner("main", name)} for name in ("strips", "strips+completion")]
+    columns: list[Column | str] = [words("row")]
+    for figure in BARRED["main"]:
+        columns += [Column(who, TITLES[figure]) for who in ("paper", "gradients alone", "then completion")]
+    rows: list[Cells] = []
+    for name, line in pair[0].items():
+        cells: Cells = [name]
+        for figure in BARRED["main"]:
+            paper = line.figure(figure)
+            cells.append(f"{told(paper.paper)} ({told(paper.paper_best)})")
+            for mine in (lines[name] for lines in pair):
+                found = mine.figure(figure)
+                cells.append(ours_or_missing(mine, found.values, with_best(found.mean, found.best)))
+        rows.append(cells)
+    caption = (
+        "The STRIPS Transformer: the paper's; `strips`, ours by gradients alone; `strips+completion`, a short training"
+        f" and then completion, which is no gradient descent. {READING.split(';')[0]}."
+    )
+    return table("strips-beside", caption, columns, rows)
 
 
 def main_caption(line: Line) -> str:

@@ -1,0 +1,165 @@
+"""Actions that are trained alone, and heads that become one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, untouched, world_model
+from trace2strips.learners.completion.histories import Histories
+from trace2strips.learners.layout import Rows
+from trace2strips.learners.learning import learn
+from trace2strips.learners.transformer.alone import Alone, AloneSettings, Trial, add_gradient, count_errors
+from trace2strips.learners.transformer.learner import Strips
+from trace2strips.learners.transformer.merging import agreement, merge_heads
+from trace2strips.learners.transformer.parameters import Layout, Theta
+from trace2strips.learners.transformer.references import factored_reference, focal_loss
+from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.traces import Dataset, Trace
+from trace2strips.worlds import get_domain
+from trace2strips.worlds.sampling import SampleSettings, sample
+
+
+def two_keys(traces: int, seed: int = 0) -> Dataset:
+    """`go` needs a key and a ticket, and uses up both; nothing of that is told."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(traces):
+        key = ticket = False
+        steps: list[tuple[str, bool]] = []
+        for _ in range(12):
+            name = ("key", "ticket", "go", "wait")[rng.integers(4)]
+            works = name != "go" or (key and ticket)
+            steps.append((name, works))
+            if name == "go" and works:
+                key = ticket = False
+            key, ticket = key or name == "key", ticket or name == "ticket"
+        found.append(Trace(*map(tuple, zip(*steps, strict=True)), state="home"))
+    return Dataset.of(found)
+
+
+def losses(draw: np.random.Generator) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """The loss of one position by the reference and by the kernel, and the gradient by the kernel and by differences:
+    two heads of its own for action 0 and a known head, after a history of four actions that worked."""
+    vocabulary = Vocabulary(("a", "b", "c"), test_atoms=("p",))
+    layout = Layout(vocabulary, np.array([0, 0]))
+    query, key, value = (draw.uniform(0.05, 0.95, (3, 3)).astype(np.float64) for _ in range(3))
+    key[:, 0], value[:, 0] = draw.integers(0, 2, 3), draw.integers(0, 2, 3)  # the known head is settled
+    query[1:] = 0
+    history = draw.integers(0, 3, 4)
+    tokens, masked = np.append(history, 0), np.zeros(5, dtype=bool)
+    refused = bool(draw.integers(2))
+
+    def loss(parts: np.ndarray) -> float:
+        y = factored_reference(Theta(*parts), layout, tokens, masked)[-1:]
+        return focal_loss(y, np.array([refused]), 0.5, 1.0)
+
+    parts = np.stack([query, key, value])
+    state = 0.0
+    for a in history:
+        state += key[a, 0] * (value[a, 0] - state)
+    f = np.float32
+    known = np.array([query[0, 0] * state], dtype=f)
+    slopes = np.zeros(1, f), np.zeros(2, f), np.zeros((3, 2), f), np.zeros((3, 2), f)
+    mine = add_gradient(
+        history, 0, 4, np.zeros(2, f), known, query[0, 1:].astype(f), key[:, 1:].astype(f), value[:, 1:].astype(f),
+        refused, f(0.5), f(1), np.empty((5, 2), f), np.empty(2, f), *slopes,
+    )  # fmt: skip
+    expected = np.zeros_like(parts)
+    for at in np.ndindex(*parts.shape):
+        step = np.zeros_like(parts)
+        step[at] = 1e-5
+        expected[at] = (loss(parts + step) - loss(parts - step)) / 2e-5
+    found = np.zeros_like(parts)
+    found[0, 0, 0], found[0, 0, 1:], found[1, :, 1:], found[2, :, 1:] = slopes[0][0] * state, *slopes[1:]
+    expected[1:, :, 0], expected[0, 1:] = 0, 0  # of these it makes nothing
+    return loss(parts), float(mine), expected, found
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1))
+def test_the_gradient_of_one_position_is_that_of_the_factored_form(seed: int) -> None:
+    whole, mine, expected, found = losses(np.random.default_rng(seed))
+    assert mine == pytest.approx(whole, rel=1e-4)
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-4)
+
+
+def test_an_action_that_needs_two_unknown_atoms_gets_two_heads() -> None:
+    dataset = two_keys(400)
+    layout = Rows(dataset.vocabulary)
+    histories = Histories.of(dataset, layout)
+    nothing = Heads(np.empty((layout.rows, 0), dtype=np.uint8), np.empty(0, dtype=np.int64))
+    nothing.pre = [set() for _ in range(layout.actions)]
+    go = dataset.vocabulary.actions.index("go")
+    before = count_errors(histories, nothing, go)
+    assert before > 500
+    one = Alone(histories, nothing.copy(), 0, AloneSettings(trials=(Trial(1),)))
+    assert 0 < one.improve() < before  # one atom explains a part of the refusals
+    heads = nothing.copy()
+    assert Alone(histories, heads, 0).improve() == 0
+    assert count_errors(histories, heads, go) == 0
+    assert len(heads.pre[go]) == 2
+
+
+def test_the_same_seed_gives_the_same_heads() -> None:
+    dataset = two_keys(100)
+    histories = Histories.of(dataset, Rows(dataset.vocabulary))
+    found = []
+    for seed in (3, 3, 4):
+        heads = Heads(np.empty((len(dataset.vocabulary.actions) + 1, 0), dtype=np.uint8), np.empty(0, dtype=np.int64))
+        heads.pre = [set() for _ in range(4)]
+        Alone(histories, heads, seed).improve()
+        found.append(heads.effects.tobytes())
+    assert found[0] == found[1] != found[2]
+
+
+def test_strips_learns_by_gradients_what_one_head_an_action_cannot() -> None:
+    dataset, later = two_keys(1_000), two_keys(500, seed=1)
+    learned = learn(dataset, Strips(steps=500), seed=0)
+    assert learned.figures.train_errors == 0
+    assert learned.errors(later) == 0
+    assert learned.figures.network_train_accuracy is not None
+    assert learned.figures.network_train_accuracy < 1  # before
+
+
+def test_heads_that_contradict_each_other_stay_two() -> None:
+    one, other = np.array([ADD, DELETE, NONE], dtype=np.uint8), np.array([ADD, NONE, DELETE], dtype=np.uint8)
+    assert agreement(one, other) == 1
+    assert agreement(one, np.array([DELETE, DELETE, NONE], dtype=np.uint8)) == 0
+
+
+def test_two_heads_of_one_atom_become_one_and_carry_the_told_name() -> None:
+    """blocksworld:3: every action gets its own head for the hand; told or not at the start, they are one atom."""
+    domain = get_domain("blocksworld:3")
+    dataset = sample(domain, SampleSettings(500, 30))
+    learned = learn(dataset, Strips(), seed=0)
+    assert learned.figures.train_errors == 0
+    assert len(learned.model.atoms) <= len(domain.model.atoms)
+    assert "handempty" in learned.model.atoms
+
+
+def test_a_head_may_start_as_a_told_atom_does_beside_it() -> None:
+    vocabulary = Vocabulary(("a", "b"), init_atoms=("p",), has_init_false=True)
+    layout = Rows(vocabulary)
+    effects = np.stack([np.array([DELETE, NONE]), np.array([NONE, DELETE])], axis=1).astype(np.uint8)
+    heads = Heads(effects, np.array([0, 0]), [{0}, {1}, set()])
+    world = world_model(heads, layout)
+    assert world.meaning == {"p": frozenset({"p", "p1"})}
+    assert world.told(["p"]) == {"p", "p1"}
+
+
+def test_merging_never_adds_an_error() -> None:
+    dataset = two_keys(300)
+    histories = Histories.of(dataset, Rows(dataset.vocabulary))
+    actions = len(dataset.vocabulary.actions)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        columns = [untouched(histories.layout) for _ in range(4)]
+        for column in columns:
+            column[:actions] = rng.choice([NONE, ADD, DELETE], actions)
+        heads = Heads(np.stack(columns, axis=1), np.zeros(4, dtype=np.int64), [{a} for a in range(actions)])
+        before = sum(count_errors(histories, heads, action) for action in range(actions))
+        merge_heads(histories, heads)
+        assert sum(count_errors(histories, heads, action) for action in range(actions)) <= before
