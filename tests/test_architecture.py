@@ -29,7 +29,7 @@ learners.windows: . starts projection reference encoding tables implied collecti
 learners.windows: saving answers proofs lifted simulation support evidence wording relations instances cautious questions rows
 learners.windows: tolerant repair fitting statics constants start_groups reading learner parts streaming spreading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
-learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
+learners.transformer: . parameters kernels references optimiser network presets alone merging extraction learner module illustration
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
 learners.decoder: learner
 learners: registry learning holding_out telling

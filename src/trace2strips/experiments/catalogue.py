@@ -35,8 +35,8 @@ def paper_settings(domain: str, encoding: str) -> dict[str, Value]:
 
 
 def for_learner(learner: str, domain: str, encoding: str = "atoms", seed: int = 0, **more: Any) -> Run:
-    """The STRIPS Transformer is told final values of goal atoms, the decoders of all atoms. Where they are told none, only
-    the network of a decoder is learned.
+    """The STRIPS Transformer is told final values of goal atoms, the decoders of all atoms. Where they are told none,
+    only the network of a decoder is learned.
 
     A decoder is tested on a tenth of the paper's test traces: its accuracy is known to about .001 then, and all of them
     would take as long as training.

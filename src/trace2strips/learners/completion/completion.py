@@ -21,7 +21,13 @@ from trace2strips.learners.completion.atoms import AtomSearch, Candidate, guesse
 from trace2strips.learners.completion.effects import Fit, Fitter
 from trace2strips.learners.completion.heads import Guess, Heads, untouched
 from trace2strips.learners.completion.histories import Histories, demand
-from trace2strips.learners.completion.preconditions import choose_preconditions, demands_on, false_in, find_false_heads, renew_head
+from trace2strips.learners.completion.preconditions import (
+    choose_preconditions,
+    demands_on,
+    false_in,
+    find_false_heads,
+    renew_head,
+)
 from trace2strips.learners.completion.settings import DEFAULTS, CompletionSettings
 from trace2strips.learners.completion.several_atoms import Part, PartSearch
 from trace2strips.learners.layout import Rows

@@ -5,8 +5,10 @@
     kernels        the same with gradients, fused, fast
     optimiser      RAdam for parameters that are probabilities
     network        parameters, kernels and optimiser together: what training drives
-    extraction     the paper's reading of trained parameters as a STRIPS model
     presets        how it is trained
+    alone          actions that are still wrong are trained again, each alone, with further heads
+    merging        heads of several actions that are one atom become one
+    extraction     the paper's reading of trained parameters as a STRIPS model
     learner        all of it as learners `strips` and `strips+completion`
     module         the same network as a `torch.nn.Module`
     illustration   every number that the network computes on one trace

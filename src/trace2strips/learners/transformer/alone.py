@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numba
 import numpy as np
-from jaxtyping import Bool, Float32, Int64, UInt8, UInt64
+from jaxtyping import Bool, Int64, UInt8
 
 from trace2strips.bits import next_random, random_below
 from trace2strips.compilation import compiled
@@ -124,7 +124,7 @@ class Alone:
 
 def count_errors(histories: Histories, heads: Heads, user: int) -> int:
     """Positions of an action, or of a final test, that its heads get wrong."""
-    mine = histories.occurrences(user)
+    mine: Int64[np.ndarray, " occurrences"] = histories.occurrences(user)
     says = np.zeros(len(mine), dtype=bool)
     for head in heads.pre[user]:
         says |= is_false(histories, mine, heads.column(head), int(heads.start[head]))
@@ -263,7 +263,7 @@ def train_action(  # type: ignore[no-untyped-def]
     fewest = last - first + 1
     worked, failed = np.empty(last - first, dtype=np.int64), np.empty(last - first, dtype=np.int64)
     wrong = np.empty(last - first, dtype=np.int64)
-    works = fails = wrongs = longest = 0
+    works, fails, wrongs, longest = 0, 0, 0, 0
     for o in range(first, last):
         longest = max(longest, depth[o])
         if refused[o]:
@@ -299,23 +299,23 @@ def train_action(  # type: ignore[no-untyped-def]
         slope[:] = 0
         for i in range(batch):
             if i % 4 == 0 and wrongs > 0:
-                o = wrong[random_below(stream, 0, wrongs)]
+                at = wrong[random_below(stream, 0, wrongs)]
             elif works == 0 or (i % 4 < 2 and fails > 0):
-                o = failed[random_below(stream, 0, fails)]
+                at = failed[random_below(stream, 0, fails)]
             else:
-                o = worked[random_below(stream, 0, works)]
-            t = trace[o]
+                at = worked[random_below(stream, 0, works)]
+            t = trace[at]
             for c in range(heads):
                 start[c] = initially_false[t, starts[c]]
             for h in range(knowns):
-                known[h] = known_query[h] if bit(states, row_start[t] + t + depth[o], h) else np.float32(0)
+                known[h] = known_query[h] if bit(states, row_start[t] + t + depth[at], h) else np.float32(0)
                 known_slope[h] = 0
             add_gradient(
-                rows, row_start[t], depth[o], start, known, query, key, value, refused[o], alpha, gamma,
+                rows, row_start[t], depth[at], start, known, query, key, value, refused[at], alpha, gamma,
                 state, back, known_slope, slope_query, slope_key, slope_value,
             )  # fmt: skip
             for h in range(knowns):
-                if bit(states, row_start[t] + t + depth[o], h):
+                if bit(states, row_start[t] + t + depth[at], h):
                     slope_known[h] += known_slope[h]
         unbias1 = one / (one - adam[0] ** np.float32(step))
         unbias2 = one / (one - adam[1] ** np.float32(step))

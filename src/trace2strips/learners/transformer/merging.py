@@ -76,8 +76,8 @@ def joint_start(heads: Heads, one: int, other: int, aligned: int) -> int | None:
 
 
 def unite(
-    histories: Histories, heads: Heads, head: int, other: int, start: int, needed: dict[int, UInt8[np.ndarray, " rows"]],
-    users: dict[int, set[int]], errors: dict[int, int],
+    histories: Histories, heads: Heads, head: int, other: int, start: int,
+    needed: dict[int, UInt8[np.ndarray, " rows"]], users: dict[int, set[int]], errors: dict[int, int],
 ) -> bool:  # fmt: skip
     """`other` gets the effects of both and is asked for both, if no label speaks against it."""
     before = heads.column(other).copy(), heads.start[other], {action: heads.pre[action] for action in users[head]}
