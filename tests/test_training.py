@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trace2strips.errors import FileError
-from trace2strips.learners.training import BLOCK, Report, TrainingSettings, draw_batches, train
+from trace2strips.learners.training import BLOCK, Report, TrainingSettings, draw_batches, is_done, train
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
 from trace2strips.learners.transformer.parameters import Layout
 from trace2strips.traces import Dataset, Trace
@@ -121,3 +121,13 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
     checkpoint.write_bytes(b"rubbish")
     with pytest.raises(FileError, match="not a checkpoint"):
         train(Scripted([0.1]), NOTHING, TrainingSettings(BLOCK, 1, BLOCK), checkpoint)
+
+
+def test_training_ends_when_it_gets_no_better() -> None:
+    """Patience counts from the last validation at which the share of wrong traces had fallen by a tenth."""
+    settings = TrainingSettings(10_000, 4, 500, patience=1_000)
+    assert not is_done(Report(step=900, mark_step=0, best=0.5), settings)
+    assert is_done(Report(step=1_000, mark_step=0, best=0.5), settings)
+    assert not is_done(Report(step=1_000, mark_step=500, best=0.5), settings)
+    assert not is_done(Report(step=9_000, best=0.5), TrainingSettings(10_000, 4, 500))
+    assert is_done(Report(step=1, best=1.0), settings)

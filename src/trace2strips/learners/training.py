@@ -52,6 +52,7 @@ class TrainingSettings:
     seed: int = 0
     validation: int | None = None  # so many training traces are looked at on the way, the whole set at the end
     certify: bool = True  # stop when every training trace is right
+    patience: int | None = None  # stop when within so many steps the share of wrong traces has not fallen by a tenth
 
 
 @dataclass
@@ -67,6 +68,8 @@ class Report:
     seconds: float = 0.0  # over all sessions of a resumed run
     carried: float = 0.0  # of these, from earlier sessions
     attempt: int = 1
+    mark: float = 0.0  # the accuracy from which the next progress is counted, and its step
+    mark_step: int = 0
 
 
 def train(
@@ -81,7 +84,7 @@ def train(
     report.steps = settings.steps
     looked_at = dataset if settings.validation is None else dataset.first(settings.validation)
     clock = saved = time.perf_counter()
-    while report.step < settings.steps and not (settings.certify and report.best == 1.0):
+    while report.step < settings.steps and not is_done(report, settings):
         for chosen in draw_batches(len(dataset), settings, report.step):
             report.loss = network.step(chosen)
             report.step += 1
@@ -91,6 +94,8 @@ def train(
             if report.accuracy >= report.best:
                 report.best, report.best_step = report.accuracy, report.step
                 best = {name: array.copy() for name, array in network.save().items()}
+            if 1 - report.accuracy <= 0.9 * (1 - report.mark):
+                report.mark, report.mark_step = report.accuracy, report.step
         now = time.perf_counter()
         report.seconds, clock = report.seconds + now - clock, now
         if checkpoint is not None and (validate or now - saved > CHECKPOINT_SECONDS):
@@ -103,6 +108,12 @@ def train(
         report.best = network.evaluate(dataset)
         report.seconds += time.perf_counter() - clock
     return report
+
+
+def is_done(report: Report, settings: TrainingSettings) -> bool:
+    """Before all steps are: nothing is wrong any more, or it gets no better."""
+    stuck = settings.patience is not None and report.step - report.mark_step >= settings.patience
+    return stuck or (settings.certify and report.best == 1.0)
 
 
 def draw_batches(traces: int, settings: TrainingSettings, step: int) -> Int64[np.ndarray, "steps batch"]:

@@ -120,7 +120,7 @@ class Transformer(Learner):
         for attempt in range(1, (self.chosen.attempts if steps else 1) + 1):
             seed = job.seed + 10_007 * (attempt - 1)  # a new start: other heads find other atoms
             network = StripsNetwork(layout, dataset, self.network_settings(dataset), seed)
-            plan = TrainingSettings(steps, batch, self.chosen.validate_every, seed)
+            plan = TrainingSettings(steps, batch, self.chosen.validate_every, seed, patience=self.chosen.patience)
             checkpoint = None if job.folder is None else job.folder / f"checkpoint-{attempt}.safetensors"
 
             def tell(stage: str, report: Report, attempt: int = attempt) -> None:

@@ -16,11 +16,12 @@ class Preset:
     private: bool  # spare heads have owners
     attempts: int  # rounds of training before the best one is taken
     heads: tuple[int, int] | None  # of small and large domains; None: aligned atoms and one per action
+    patience: int | None = None  # steps without progress before training ends
     alone: bool = False  # actions that are wrong after training are trained alone, with further heads
 
 
 PRESETS: dict[str, Preset] = {
-    "fast": Preset(5_000, (64, 64), 500, NetworkSettings(hard=0.25), True, 1, None, alone=True),
+    "fast": Preset(20_000, (64, 64), 500, NetworkSettings(hard=0.25), True, 1, None, patience=5_000, alone=True),
     "paper": Preset(
         500_000, (16, 64), 20_000, NetworkSettings(logit=False, alpha=0.999, gamma=1.0, rate=0.01, l1=1e-4), False,
         1, (50, 100),
