@@ -272,7 +272,10 @@ def amlgym_domains(record: Record) -> Table:
         " equivalent to the hidden domain in all three problems. Worst accuracy: of the seeds, on 1,000 traces of up to"
         " 200 attempts in three larger problems. Certain: the mean share of positions there that is proven; one of"
         f" them was wrong in {sum(bool(row.get('wrong_certificates')) for row in ours)} of"
-        f" {sum('test_accuracy' in row for row in ours)} runs. Plans: those that work, of five larger problems a seed."
+        f" {sum('test_accuracy' in row for row in ours)} runs. A STRIPS model explains"
+        f" {sum(bool(row.get('explainable')) for row in ours)} of these logs; in"
+        f" {sum(bool(row.get('labels_taken_for_wrong')) for row in ours)} runs rare refusals were taken for wrong labels"
+        " all the same. Plans: those that work, of five larger problems a seed."
         " Without final values nothing can be known of goals that no action asks for. Longest time of learning and most"
         f" memory of any run. {amlgym_origin(ours)}"
     )
