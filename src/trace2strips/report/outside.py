@@ -274,8 +274,8 @@ def amlgym_domains(record: Record) -> Table:
         f" them was wrong in {sum(bool(row.get('wrong_certificates')) for row in ours)} of"
         f" {sum('test_accuracy' in row for row in ours)} runs. A STRIPS model explains"
         f" {sum(bool(row.get('explainable')) for row in ours)} of these logs; in"
-        f" {sum(bool(row.get('labels_taken_for_wrong')) for row in ours)} runs rare refusals were taken for wrong labels"
-        " all the same. Plans: those that work, of five larger problems a seed."
+        f" {sum(bool(row.get('labels_taken_for_wrong')) for row in ours)} runs rare refusals were taken for wrong"
+        " labels all the same. Plans: those that work, of five larger problems a seed."
         " Without final values nothing can be known of goals that no action asks for. Longest time of learning and most"
         f" memory of any run. {amlgym_origin(ours)}"
     )
