@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float32, Int64
 
-from trace2strips.learners.transformer.kernels import CHUNKS, sparse_kernel, sparse_wrong
-from trace2strips.learners.transformer.lifted_layout import LiftedLayout, Pairs
+from trace2strips.learners.lifted_transformer.kernels import sparse_kernel, sparse_wrong
+from trace2strips.learners.lifted_transformer.layout import LiftedLayout, Pairs
+from trace2strips.learners.transformer.kernels import CHUNKS
 from trace2strips.learners.transformer.network import NetworkSettings
 from trace2strips.learners.transformer.optimiser import Parameters, radam_step
 from trace2strips.traces import Dataset
 
 PARTS = ("query", "key", "value", "first")
+OWN_QUERY = 0.25  # of a spare head's owner at first: with .9 as in the ground form it hides the aligned heads
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,11 @@ class LiftedNetwork:
         query = rng.uniform(*settings.query_range, count)
         key = rng.uniform(*settings.key_range, count)
         value = rng.random(count)
-        first = rng.random(layout.firsts)
+        begins = rng.uniform(0.9, 1.0, len(layout.heads))
+        begins_true = np.array([head.begins_true for head in layout.heads], dtype=bool)
+        first = np.concatenate((np.where(begins_true, 1 - begins, begins), rng.random(layout.firsts - len(begins))))
         private = np.array([layout.heads[head].owner is not None for _, head, _ in layout.params], dtype=bool)
-        query[layout.askable & private] = 0.9  # the owner's refusals train its private head at once
+        query[layout.askable & private] = OWN_QUERY  # the owner's refusals train its private head at once
         query[~layout.askable] = 0
         first[~layout.learned_first] = 1
         every = np.ones(count, dtype=bool)

@@ -29,11 +29,13 @@ Objects = tuple[str, ...]
 @dataclass(frozen=True)
 class Head:
     """A predicate over objects of these types. An aligned head is what initial or final atoms are called; a spare head
-    is to be invented, and belongs to the one asking, a schema's number and a pattern, that may need it."""
+    is to be invented, and belongs to the one asking, a schema's number and a pattern, that may need it; of several such
+    every other one is supposed to begin true."""
 
     types: tuple[int, ...]
     told: Schema | None = None
     owner: tuple[int, Pattern] | None = None
+    begins_true: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,8 @@ class LiftedLayout:
     def grounding(self) -> tuple[Pairs, tuple[tuple[int, Objects], ...]]:
         """The pairs of all tokens, and the atoms by their numbers: a head and its objects."""
         by_schema: dict[int, list[tuple[int, int, Pattern]]] = defaultdict(list)
-        for param, (schema, head, pattern) in enumerate(self.params):
-            by_schema[schema].append((param, head, pattern))
+        for param, (number, head, pattern) in enumerate(self.params):
+            by_schema[number].append((param, head, pattern))
         atoms: dict[tuple[int, Objects], int] = {}
         start, atom, params = [0], list[int](), list[int]()
         for word in self.words:
@@ -126,8 +128,8 @@ class LiftedLayout:
         for i in range(len(self.vocabulary.init_states)):
             state_first[begin + i] = len(self.heads) + i * len(atoms)
         first_of = np.array([head for head, _ in atoms], dtype=np.int64)
-        columns = (np.array(column, dtype=np.int64) for column in (start, atom, params))
-        return Pairs(*columns, first_of, state_first), tuple(atoms)
+        starts, touched_atoms, used = (np.array(column, dtype=np.int64) for column in (start, atom, params))
+        return Pairs(starts, touched_atoms, used, first_of, state_first), tuple(atoms)
 
     @property
     def firsts(self) -> int:
@@ -190,11 +192,12 @@ def lay_out(dataset: Dataset, naming: Naming, arity: int, spares: int) -> Lifted
             if -1 not in kinds:
                 heads[Head(kinds, told=word[2])] = None
     found = list(heads)
-    for _ in range(spares):
-        for schema in sorted(owners):
+    for copy in range(spares):
+        for number in sorted(owners):
             for size in range(arity + 1):
-                for pattern in combinations(range(arity_of(projection.schemas[schema])), size):
-                    found.append(Head(tuple(types[schema][i] for i in pattern), owner=(schema, pattern)))
+                for pattern in combinations(range(arity_of(projection.schemas[number])), size):
+                    kinds = tuple(types[number][i] for i in pattern)
+                    found.append(Head(kinds, owner=(number, pattern), begins_true=copy % 2 == 1))
     return LiftedLayout(vocabulary, naming, projection, types, tuple(found))
 
 

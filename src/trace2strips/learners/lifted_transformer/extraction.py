@@ -13,10 +13,11 @@ from itertools import permutations
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from trace2strips.learners.transformer.lifted_layout import LiftedLayout
-from trace2strips.learners.transformer.lifted_network import Bits, LiftedTheta, wrong_positions
-from trace2strips.learners.windows.lifted import FALSE, TRUE, LiftedWorld, lift
+from trace2strips.learners.lifted_transformer.layout import LiftedLayout
+from trace2strips.learners.lifted_transformer.network import Bits, LiftedTheta, wrong_positions
+from trace2strips.learners.windows.lifted import FALSE, TRUE, LiftedWorld, Place, lift
 from trace2strips.learners.windows.predicates import Asking, Predicate
+from trace2strips.learners.windows.simulation import idle_effects
 from trace2strips.traces import Dataset
 
 MOST_TRACES = 2_000  # that a bit is tried on; all of them have the last word
@@ -27,7 +28,22 @@ def extract_lifted(theta: LiftedTheta, layout: LiftedLayout, dataset: Dataset) -
     plain = Model(layout, theta.binarise())
     pruned = prune(plain, dataset.first(MOST_TRACES))
     worse = pruned.errors(dataset) > plain.errors(dataset)
-    return world_of(plain if worse else pruned)
+    return without_idle_effects(world_of(plain if worse else pruned), dataset)
+
+
+def without_idle_effects(lifted: LiftedWorld, dataset: Dataset) -> LiftedWorld:
+    """Effects go that never changed anything where their action worked. Others stay although no label may need them:
+    gradients made them, and a car that has left a port may be looked for there in other traces."""
+    idle = set(idle_effects(lifted, dataset))
+
+    def kept(part: str, number: int, places: tuple[Place, ...]) -> tuple[Place, ...]:
+        return tuple(place for place in places if (place[0], (part, number, place[1])) not in idle)
+
+    actions = (
+        replace(action, add=kept("adds", i, action.add), delete=kept("deletes", i, action.delete))
+        for i, action in enumerate(lifted.actions)
+    )
+    return replace(lifted, actions=tuple(actions))
 
 
 @dataclass(frozen=True)
@@ -61,18 +77,18 @@ class Model:
 
 
 def prune(model: Model, dataset: Dataset) -> Model:
-    """Preconditions that explain least go first, invented ones before told ones; then heads are merged, then effects
-    that nothing needs are dropped."""
+    """Preconditions that explain least go first, invented ones before told ones; then heads are merged."""
     least = model.errors(dataset)
-    model = without_queries(model, dataset, least)
-    tested = {model.layout.aligned.get((schema, kinds)) for schema, kinds in tests_of(model.layout)}
-    used = {model.layout.params[p][1] for p in np.flatnonzero(model.bits.query).tolist()} | tested
-    model = model.only([head for head in range(len(model.layout.heads)) if head in used])
-    model = merged(model, dataset, least)
-    model = without_effects(model, dataset, least)
-    used = {model.layout.params[p][1] for p in np.flatnonzero(model.bits.query).tolist()}
-    tested = {model.layout.aligned.get((schema, kinds)) for schema, kinds in tests_of(model.layout)}
-    return model.only([head for head in range(len(model.layout.heads)) if head in used | tested])
+    model = without_needless_heads(without_queries(model, dataset, least))
+    return without_needless_heads(merged(model, dataset, least))
+
+
+def without_needless_heads(model: Model) -> Model:
+    """Without those that nobody asks."""
+    layout = model.layout
+    used = {layout.params[p][1] for p in np.flatnonzero(model.bits.query).tolist()}
+    used |= {layout.aligned[test] for test in tests_of(layout) if test in layout.aligned}
+    return model.only(sorted(used))
 
 
 def tests_of(layout: LiftedLayout) -> Iterator[tuple[tuple[str, tuple[int, ...]], tuple[int, ...]]]:
@@ -97,16 +113,6 @@ def without_queries(model: Model, dataset: Dataset, least: int) -> Model:
     return model
 
 
-def without_effects(model: Model, dataset: Dataset, least: int) -> Model:
-    for p in np.flatnonzero(model.bits.key).tolist():
-        key = model.bits.key.copy()
-        key[p] = False
-        shorter = replace(model, bits=replace(model.bits, key=key))
-        if shorter.errors(dataset) <= least:
-            model = shorter
-    return model
-
-
 def merged(model: Model, dataset: Dataset, least: int) -> Model:
     """A spare head goes where an earlier one, whose effects may be widened by its own, can stand for it."""
     heads = model.layout.heads
@@ -114,9 +120,7 @@ def merged(model: Model, dataset: Dataset, least: int) -> Model:
         if heads[gone].told is not None:
             continue
         for stays in range(gone):
-            found = next(
-                (m for m in stand_ins(model, stays, gone) if m.errors(dataset) <= least), None
-            )
+            found = next((m for m in stand_ins(model, stays, gone) if m.errors(dataset) <= least), None)
             if found is not None:
                 model = found
                 break
@@ -143,16 +147,19 @@ def stand_ins(model: Model, stays: int, gone: int) -> Iterator[Model]:
         query = bits.query.copy()
         query[theirs] |= query[mine]
         query[mine] = False
-        yield replace(model, bits=replace(bits, query=query))
-        agree = ~(bits.key[mine] & bits.key[theirs] & (bits.value[mine] != bits.value[theirs]))
-        is_told = layout.heads[stays].told is not None
-        if agree.all():
-            yield replace(model, bits=with_effects(replace(bits, query=query), mine, theirs, bits.key[theirs]))
-        if not is_told:
-            yield replace(model, bits=moved(model, query, mine, theirs, stays, gone, order))
+        asked = replace(model, bits=replace(bits, query=query))
+        yield asked
+        if not (bits.key[mine] & bits.key[theirs] & (bits.value[mine] != bits.value[theirs])).any():
+            yield replace(model, bits=with_effects(asked.bits, mine, theirs, bits.key[theirs]))
+        if layout.heads[stays].told is None:
+            bits_moved = with_effects(with_starts(asked, stays, gone, order), mine, theirs, np.zeros(len(mine), bool))
+            yield replace(model, bits=bits_moved)
 
 
-def with_effects(bits: Bits, mine: Int64[np.ndarray, " n"], theirs: Int64[np.ndarray, " n"], kept: Bool[np.ndarray, " n"]) -> Bits:
+Numbers = Int64[np.ndarray, " n"]
+
+
+def with_effects(bits: Bits, mine: Numbers, theirs: Numbers, kept: Bool[np.ndarray, " n"]) -> Bits:
     """The effects of `mine` are those of `theirs` too, except where these are kept."""
     key, value = bits.key.copy(), bits.value.copy()
     key[theirs] = np.where(kept, key[theirs], key[mine])
@@ -160,11 +167,10 @@ def with_effects(bits: Bits, mine: Int64[np.ndarray, " n"], theirs: Int64[np.nda
     return replace(bits, key=key, value=value)
 
 
-def moved(model: Model, query: np.ndarray, mine: np.ndarray, theirs: np.ndarray, stays: int, gone: int, order: tuple[int, ...]) -> Bits:
-    """All of a head in the place of another."""
+def with_starts(model: Model, stays: int, gone: int, order: tuple[int, ...]) -> Bits:
+    """A head begins as another one does."""
     layout = model.layout
-    bits = with_effects(replace(model.bits, query=query), mine, theirs, np.zeros(len(mine), dtype=bool))
-    first = bits.first.copy()
+    first = model.bits.first.copy()
     first[stays] = first[gone]
     _, atoms = layout.grounding
     place = {atom: i for i, atom in enumerate(atoms)}
@@ -173,7 +179,7 @@ def moved(model: Model, query: np.ndarray, mine: np.ndarray, theirs: np.ndarray,
         for (head, about), i in place.items():
             if head == gone and (other := place.get((stays, tuple(about[j] for j in order)))) is not None:
                 first[begin + other] = first[begin + i]
-    return replace(bits, first=first)
+    return replace(model.bits, first=first)
 
 
 def world_of(model: Model) -> LiftedWorld:
@@ -195,9 +201,9 @@ def world_of(model: Model) -> LiftedWorld:
     told = {word[2] for word in layout.words if word is not None and word[1] < 0}
     _, atoms = layout.grounding
     predicates = []
-    for i, head in enumerate(layout.heads):
+    for i, predicate in enumerate(layout.heads):
         start = FALSE if bits.first[i] or not vocabulary.has_init_false else TRUE
-        begins = (head.told[0], *head.told[1]) if head.told in told and head.told else start
+        begins = (predicate.told[0], *predicate.told[1]) if predicate.told and predicate.told in told else start
         at = frozenset(
             ("named", name, *about)
             for number, name in enumerate(vocabulary.init_states)
@@ -205,6 +211,5 @@ def world_of(model: Model) -> LiftedWorld:
             if whose == i and not bits.first[len(layout.heads) + number * len(atoms) + j]
         )
         if asked[i]:
-            predicates.append(Predicate(head.types, adds[i], deletes[i], begins, at, tuple(asked[i])))
-    names = vocabulary.init_atoms
-    return lift(predicates, projection, layout.types, layout.naming, names)
+            predicates.append(Predicate(predicate.types, adds[i], deletes[i], begins, at, tuple(asked[i])))
+    return lift(predicates, projection, layout.types, layout.naming, vocabulary.init_atoms)
