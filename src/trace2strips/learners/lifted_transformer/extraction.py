@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Int64
 
 from trace2strips.learners.lifted_transformer.layout import LiftedLayout
 from trace2strips.learners.lifted_transformer.network import Bits, LiftedTheta, wrong_positions
@@ -25,7 +25,7 @@ MOST_TRACES = 2_000  # that a bit is tried on; all of them have the last word
 
 def extract_lifted(theta: LiftedTheta, layout: LiftedLayout, dataset: Dataset) -> LiftedWorld:
     """The pruned model, unless it gets more positions of all training traces wrong than the binarised one."""
-    plain = Model(layout, theta.binarise())
+    plain = Model(layout, theta.binarise(), np.abs(theta.first - 0.5))
     pruned = prune(plain, dataset.first(MOST_TRACES))
     worse = pruned.errors(dataset) > plain.errors(dataset)
     return without_idle_effects(world_of(plain if worse else pruned), dataset)
@@ -52,6 +52,7 @@ class Model:
 
     layout: LiftedLayout
     bits: Bits
+    sureness: Float[np.ndarray, " firsts"]  # how far what atoms begin with was from either
 
     def errors(self, dataset: Dataset) -> int:
         return int(wrong_positions(self.layout.grounding[0], self.bits, dataset).sum())
@@ -69,11 +70,10 @@ class Model:
         atoms, fewer = layout.grounding[1], small.grounding[1]
         place = {(new[head], about): i for i, (head, about) in enumerate(atoms) if head in new}
         old = np.array([place[atom] for atom in fewer], dtype=np.int64)
-        first = [self.bits.first[kept]]
-        for i in range(len(layout.vocabulary.init_states)):
-            first.append(self.bits.first[len(layout.heads) + i * len(atoms) + old])
+        begins = [len(layout.heads) + i * len(atoms) for i in range(len(layout.vocabulary.init_states))]
+        first = np.concatenate((np.array(kept, dtype=np.int64), *(begin + old for begin in begins)))
         query, key, value = (part[params] for part in (self.bits.query, self.bits.key, self.bits.value))
-        return Model(small, Bits(query, key, value, np.concatenate(first)))
+        return Model(small, Bits(query, key, value, self.bits.first[first]), self.sureness[first])
 
 
 def prune(model: Model, dataset: Dataset) -> Model:
@@ -149,37 +149,40 @@ def stand_ins(model: Model, stays: int, gone: int) -> Iterator[Model]:
         query[mine] = False
         asked = replace(model, bits=replace(bits, query=query))
         yield asked
-        if not (bits.key[mine] & bits.key[theirs] & (bits.value[mine] != bits.value[theirs])).any():
-            yield replace(model, bits=with_effects(asked.bits, mine, theirs, bits.key[theirs]))
+        for kept in (bits.key[theirs], ~bits.key[mine]):  # who prevails where both have an effect
+            yield with_starts(with_effects(asked, mine, theirs, kept), stays, gone, order, surest=True)
         if layout.heads[stays].told is None:
-            bits_moved = with_effects(with_starts(asked, stays, gone, order), mine, theirs, np.zeros(len(mine), bool))
-            yield replace(model, bits=bits_moved)
+            everything = with_effects(asked, mine, theirs, np.zeros(len(mine), dtype=bool))
+            yield with_starts(everything, stays, gone, order, surest=False)
 
 
 Numbers = Int64[np.ndarray, " n"]
 
 
-def with_effects(bits: Bits, mine: Numbers, theirs: Numbers, kept: Bool[np.ndarray, " n"]) -> Bits:
+def with_effects(model: Model, mine: Numbers, theirs: Numbers, kept: Bool[np.ndarray, " n"]) -> Model:
     """The effects of `mine` are those of `theirs` too, except where these are kept."""
-    key, value = bits.key.copy(), bits.value.copy()
+    key, value = model.bits.key.copy(), model.bits.value.copy()
     key[theirs] = np.where(kept, key[theirs], key[mine])
     value[theirs] = np.where(kept, value[theirs], value[mine])
-    return replace(bits, key=key, value=value)
+    return replace(model, bits=replace(model.bits, key=key, value=value))
 
 
-def with_starts(model: Model, stays: int, gone: int, order: tuple[int, ...]) -> Bits:
-    """A head begins as another one does."""
+def with_starts(model: Model, stays: int, gone: int, order: tuple[int, ...], surest: bool) -> Model:
+    """A head begins as another one does; or of each atom as the one that is more sure of it."""
     layout = model.layout
-    first = model.bits.first.copy()
-    first[stays] = first[gone]
+    first, sureness = model.bits.first.copy(), model.sureness.copy()
     _, atoms = layout.grounding
     place = {atom: i for i, atom in enumerate(atoms)}
+    same = [(gone, stays)] if layout.heads[stays].told is None else []
     for state in range(len(layout.vocabulary.init_states)):
         begin = len(layout.heads) + state * len(atoms)
         for (head, about), i in place.items():
             if head == gone and (other := place.get((stays, tuple(about[j] for j in order)))) is not None:
-                first[begin + other] = first[begin + i]
-    return replace(model.bits, first=first)
+                same.append((begin + i, begin + other))
+    for mine, theirs in same:
+        if not surest or sureness[mine] > sureness[theirs]:
+            first[theirs], sureness[theirs] = first[mine], sureness[mine]
+    return replace(model, bits=replace(model.bits, first=first), sureness=sureness)
 
 
 def world_of(model: Model) -> LiftedWorld:

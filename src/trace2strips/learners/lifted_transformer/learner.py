@@ -24,6 +24,7 @@ from trace2strips.learners.training import Report, TrainingSettings, train
 from trace2strips.learners.transformer.network import NetworkSettings
 from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.lifted_learner import LiftedLearner
+from trace2strips.learners.windows.memory import first_told
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.model.vocabulary import Kind
@@ -115,10 +116,8 @@ class LiftedStrips(LiftedLearner):
             if sum(attempt.errors == 0 for attempt in done) == PRESET.explained:
                 break
         best = min(done, key=lambda attempt: attempt.rank)
-        lifted = best.lifted
-        lifted = replace(
-            with_relations(lifted, worked(dataset), dataset.vocabulary.init_atoms), example=example(dataset)
-        )
+        lifted = with_relations(best.lifted, worked(dataset), dataset.vocabulary.init_atoms)
+        lifted = replace(lifted, example=first_told(dataset))
         warnings = one_sided(dataset)
         if best.errors:
             warnings.append(f"{best.errors} of {len(dataset)} training traces are not explained by the model")

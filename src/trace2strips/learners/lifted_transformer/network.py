@@ -71,8 +71,9 @@ class LiftedNetwork:
         key = rng.uniform(*settings.key_range, count)
         value = rng.random(count)
         begins = rng.uniform(0.9, 1.0, len(layout.heads))
+        named = rng.uniform(0.5, 0.7, layout.firsts - len(begins))  # what nothing speaks for is false
         begins_true = np.array([head.begins_true for head in layout.heads], dtype=bool)
-        first = np.concatenate((np.where(begins_true, 1 - begins, begins), rng.random(layout.firsts - len(begins))))
+        first = np.concatenate((np.where(begins_true, 1 - begins, begins), named))
         private = np.array([layout.heads[head].owner is not None for _, head, _ in layout.params], dtype=bool)
         query[layout.askable & private] = OWN_QUERY  # the owner's refusals train its private head at once
         query[~layout.askable] = 0
