@@ -23,12 +23,11 @@ from trace2strips.traces import Dataset
 MOST_TRACES = 2_000  # that a bit is tried on; all of them have the last word
 
 
-def extract_lifted(theta: LiftedTheta, layout: LiftedLayout, dataset: Dataset) -> LiftedWorld:
+def read_model(theta: LiftedTheta, layout: LiftedLayout, dataset: Dataset) -> Model:
     """The pruned model, unless it gets more positions of all training traces wrong than the binarised one."""
     plain = Model(layout, theta.binarise(), np.abs(theta.first - 0.5))
     pruned = prune(plain, dataset.first(MOST_TRACES))
-    worse = pruned.errors(dataset) > plain.errors(dataset)
-    return without_idle_effects(world_of(plain if worse else pruned), dataset)
+    return plain if pruned.errors(dataset) > plain.errors(dataset) else pruned
 
 
 def without_idle_effects(lifted: LiftedWorld, dataset: Dataset) -> LiftedWorld:
@@ -74,6 +73,20 @@ class Model:
         first = np.concatenate((np.array(kept, dtype=np.int64), *(begin + old for begin in begins)))
         query, key, value = (part[params] for part in (self.bits.query, self.bits.key, self.bits.value))
         return Model(small, Bits(query, key, value, self.bits.first[first]), self.sureness[first])
+
+
+def softened(model: Model, gone: int) -> tuple[LiftedLayout, LiftedTheta]:
+    """Without one head, and halfway back to where gradients can move it: any action may ask any head that is left."""
+    small = model.only([head for head in range(len(model.layout.heads)) if head != gone])
+    layout = replace(small.layout, heads=tuple(replace(head, owner=None) for head in small.layout.heads))
+    query, key, value, first = (
+        np.where(part, high, low).astype(np.float32)
+        for part, low, high in zip(
+            (small.bits.query, small.bits.key, small.bits.value, small.bits.first),
+            (0.1, 0.1, 0.2, 0.2), (0.8, 0.8, 0.8, 0.8), strict=True,
+        )
+    )  # fmt: skip
+    return layout, LiftedTheta(query, key, value, first)
 
 
 def prune(model: Model, dataset: Dataset) -> Model:

@@ -16,7 +16,13 @@ import numpy as np
 
 from trace2strips.errors import TraceError, UserError
 from trace2strips.learners.learner import Job, Learned, basic_figures, one_sided, refuse_negative_steps
-from trace2strips.learners.lifted_transformer.extraction import extract_lifted
+from trace2strips.learners.lifted_transformer.extraction import (
+    Model,
+    read_model,
+    softened,
+    without_idle_effects,
+    world_of,
+)
 from trace2strips.learners.lifted_transformer.layout import lay_out
 from trace2strips.learners.lifted_transformer.network import PARTS, LiftedNetwork, LiftedTheta
 from trace2strips.learners.runs import content_hash
@@ -41,6 +47,7 @@ class LiftedPreset:
 
     network: NetworkSettings
     steps: int = 3_000  # of one attempt
+    again: int = 500  # steps to find out whether a head is needless
     batch: int = 32
     validate_every: int = 500
     attempts: int = 10  # at most
@@ -61,10 +68,13 @@ class Attempt:
     report: Report
 
     @property
-    def rank(self) -> tuple[int, int, int]:
-        """The fewest errors, then the fewest predicates, then the fewest preconditions and effects."""
-        size = sum(len(part) for a in self.lifted.actions for part in (a.pre, a.add, a.delete))
-        return self.errors, len(self.lifted.predicates), size
+    def rank(self) -> tuple[int, ...]:
+        """The fewest errors, then the fewest predicates, preconditions, and effects on what is invented. Of effects on
+        what is told more are better: gradients made them, and something starts as told to change."""
+        told = [predicate.start == "told" for predicate in self.lifted.predicates]
+        effects = [told[number] for action in self.lifted.actions for number, _ in (*action.add, *action.delete)]
+        needs = sum(len(action.pre) for action in self.lifted.actions)
+        return self.errors, len(told), needs, effects.count(False), -effects.count(True)
 
 
 @dataclass(frozen=True)
@@ -148,9 +158,28 @@ class LiftedStrips(LiftedLearner):
             job.tell("training", report)
 
         report = train(network, dataset, settings, checkpoint, tell)
-        lifted = extract_lifted(network.theta, layout, dataset)
+        model = read_model(network.theta, layout, dataset)
+        if self.steps != 0 and not model.errors(dataset):
+            model = self.shrink(model, dataset, seed)
+        lifted = without_idle_effects(world_of(model), dataset)
         theta = LiftedTheta(*(part.theta[0].copy() for part in network.parts))
         return Attempt(lifted, int(wrong_traces(lifted, dataset).sum()), theta, len(layout.heads), report)
+
+    def shrink(self, model: Model, dataset: Dataset, seed: int) -> Model:
+        """Try to do without each invented head: leave it out and train the others a little more."""
+        steps = min(PRESET.again, self.steps_for(0))
+        settings = TrainingSettings(steps, PRESET.batch, PRESET.validate_every, seed)
+        gone = 0
+        while gone < len(model.layout.heads):
+            if model.layout.heads[gone].told is None:
+                layout, theta = softened(model, gone)
+                network = LiftedNetwork(layout, dataset, PRESET.network, seed, theta)
+                train(network, dataset, settings)
+                smaller = read_model(network.theta, layout, dataset)
+                if not smaller.errors(dataset):
+                    model, gone = smaller, -1
+            gone += 1
+        return model
 
 
 def worked(dataset: Dataset) -> dict[str, int]:

@@ -61,25 +61,20 @@ def by_trace(wrong: Bool[np.ndarray, " positions"], dataset: Dataset) -> Bool[np
 class LiftedNetwork:
     """θ with its optimiser, on one training set."""
 
-    def __init__(self, layout: LiftedLayout, dataset: Dataset, settings: NetworkSettings, seed: int) -> None:
+    def __init__(
+        self, layout: LiftedLayout, dataset: Dataset, settings: NetworkSettings, seed: int,
+        begin: LiftedTheta | None = None,
+    ) -> None:  # fmt: skip
         self.layout, self.dataset, self.settings = layout, dataset, settings
         self.pairs, _ = layout.grounding
         self.steps = 0
-        rng = np.random.default_rng([seed, 1])
-        count = len(layout.params)
-        query = rng.uniform(*settings.query_range, count)
-        key = rng.uniform(*settings.key_range, count)
-        value = rng.random(count)
-        begins = rng.uniform(0.9, 1.0, len(layout.heads))
-        named = rng.uniform(0.5, 0.7, layout.firsts - len(begins))  # what nothing speaks for is false
-        begins_true = np.array([head.begins_true for head in layout.heads], dtype=bool)
-        first = np.concatenate((np.where(begins_true, 1 - begins, begins), named))
-        private = np.array([layout.heads[head].owner is not None for _, head, _ in layout.params], dtype=bool)
-        query[layout.askable & private] = OWN_QUERY  # the owner's refusals train its private head at once
-        query[~layout.askable] = 0
-        first[~layout.learned_first] = 1
-        every = np.ones(count, dtype=bool)
-        starts = ((query, layout.askable), (key, every), (value, every), (first, layout.learned_first))
+        begin = begin or drawn(layout, settings, seed)
+        first = np.where(layout.learned_first, begin.first, 1)
+        every = np.ones(len(layout.params), dtype=bool)
+        starts = (
+            (np.where(layout.askable, begin.query, 0), layout.askable), (begin.key, every), (begin.value, every),
+            (first, layout.learned_first),
+        )  # fmt: skip
         self.parts = [
             Parameters.starting_at(start.astype(np.float32)[None], free[None], settings.logit) for start, free in starts
         ]
@@ -129,3 +124,19 @@ def sparse_step(
         np.float32(alpha), np.float32(gamma), loss, *(part[:, 0] for part in gradients),
     )  # fmt: skip
     return float(loss.sum()) / max(1, len(chosen))
+
+
+def drawn(layout: LiftedLayout, settings: NetworkSettings, seed: int) -> LiftedTheta:
+    """Random parameters: almost no preconditions and effects."""
+    rng = np.random.default_rng([seed, 1])
+    count = len(layout.params)
+    query = rng.uniform(*settings.query_range, count)
+    private = np.array([layout.heads[head].owner is not None for _, head, _ in layout.params], dtype=bool)
+    query[private] = OWN_QUERY  # the owner's refusals train its private head at once
+    key = rng.uniform(*settings.key_range, count)
+    value = rng.random(count)
+    begins = rng.uniform(0.9, 1.0, len(layout.heads))
+    begins_true = np.array([head.begins_true for head in layout.heads], dtype=bool)
+    named = rng.uniform(0.5, 0.7, layout.firsts - len(begins))  # what nothing speaks for is false
+    first = np.concatenate((np.where(begins_true, 1 - begins, begins), named))
+    return LiftedTheta(*(part.astype(np.float32) for part in (query, key, value, first)))
