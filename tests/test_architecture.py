@@ -26,7 +26,7 @@ brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs suspects verdicts rules card learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
-learners.windows: saving answers proofs lifted simulation support evidence wording relations instances lifted_learner cautious questions rows
+learners.windows: saving answers proofs lifted simulation support evidence wording relations lifting instances lifted_learner cautious questions rows
 learners.windows: tolerant repair fitting statics constants start_groups reading learner parts streaming spreading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
