@@ -4,8 +4,8 @@
 
 *told*: initial atoms are told, nothing else; training traces of up to 50 actions of the small size. Trace accuracy on
 test traces of up to 200 actions of that size and of a larger one that training never saw; plans for problems of the
-larger size, planned in the learned world by Fast Downward in 5 s each, executed in the hidden one. *untold*: all traces begin in
-one state of which nothing is told; same size alone.
+larger size, planned in the learned world by Fast Downward in 5 s each, executed in the hidden one. *untold*: all traces
+begin in one state of which nothing is told; same size alone.
 
 `strips` (ground) knows the objects of training alone, and is measured with one seed. Every row is saved as soon as it
 is measured; the command goes on where it was stopped. A part of it: --learner windows --domain ferry-5c --seed 0

@@ -97,11 +97,10 @@ def prune(model: Model, dataset: Dataset) -> Model:
 
 
 def without_needless_heads(model: Model) -> Model:
-    """Without those that nobody asks."""
+    """Without invented ones that nobody asks; told ones may come to be asked when training goes on."""
     layout = model.layout
     used = {layout.params[p][1] for p in np.flatnonzero(model.bits.query).tolist()}
-    used |= {layout.aligned[test] for test in tests_of(layout) if test in layout.aligned}
-    return model.only(sorted(used))
+    return model.only([i for i, head in enumerate(layout.heads) if head.told is not None or i in used])
 
 
 def tests_of(layout: LiftedLayout) -> Iterator[tuple[tuple[str, tuple[int, ...]], tuple[int, ...]]]:
