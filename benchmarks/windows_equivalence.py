@@ -90,7 +90,7 @@ def equivalence(learned: Learned, domain: Domain) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def plan_all(world: WorldModel, domain: Domain, problems: int) -> dict[str, Any]:
+def plan_all(world: WorldModel, domain: Domain, problems: int, seconds: float = 300) -> dict[str, Any]:
     """Plan in the learned world, execute in the hidden one."""
     number = world.model.atom_index
 
@@ -104,7 +104,7 @@ def plan_all(world: WorldModel, domain: Domain, problems: int) -> dict[str, Any]
     for problem in domain.problems(problems):
         ours = align(problem, world)
         begin = time.perf_counter()
-        answer = search.solve(numbers(ours.init), numbers(ours.goal), None, 300)
+        answer = search.solve(numbers(ours.init), numbers(ours.goal), None, seconds)
         names = None if answer.plan is None else tuple(world.model.actions[i].name for i in answer.plan)
         result = PlanResult(answer.status, names, answer.states, time.perf_counter() - begin, answer.message)
         judged.append(Judged(problem.name, judge(problem, result), result))

@@ -26,10 +26,11 @@ brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs suspects verdicts rules card learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
-learners.windows: saving answers proofs lifted simulation support evidence wording relations instances cautious questions rows
+learners.windows: saving answers proofs lifted simulation support evidence wording relations lifting instances lifted_learner cautious questions rows
 learners.windows: tolerant repair fitting statics constants start_groups reading learner parts streaming spreading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets alone merging extraction learner module illustration
+learners.lifted_transformer: . layout kernels references network extraction learner
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
 learners.decoder: learner
 learners: registry learning holding_out telling
@@ -46,9 +47,21 @@ commands: run_display reproduce report demonstration demo
 api cli __main__
 """
 APART = {  # learners are siblings: what one of them is may not depend on another
-    "learners.windows": ("learners.completion", "learners.transformer", "learners.decoder"),
-    "learners.completion": ("learners.windows", "learners.transformer", "learners.decoder"),
-    "learners.decoder": ("learners.completion", "learners.transformer"),
+    "learners.windows": (
+        "learners.completion",
+        "learners.transformer",
+        "learners.lifted_transformer",
+        "learners.decoder",
+    ),
+    "learners.completion": (
+        "learners.windows",
+        "learners.transformer",
+        "learners.lifted_transformer",
+        "learners.decoder",
+    ),
+    "learners.decoder": ("learners.completion", "learners.transformer", "learners.lifted_transformer"),
+    "learners.transformer": ("learners.lifted_transformer",),
+    "learners.lifted_transformer": ("learners.completion", "learners.decoder"),  # windows: lifted worlds alone
 }
 SOURCE = Path(trace2strips.__file__).parent
 ROOT = SOURCE.parent.parent

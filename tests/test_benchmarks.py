@@ -113,6 +113,7 @@ def test_traces_are_tried_until_it_is_decided(
         "completion",
         "decoder_trials",
         "foreign",
+        "lifted_strips",
         "one_state",
         "scale",
         "traces_needed",

@@ -10,7 +10,7 @@ pytest.importorskip("amlgym")
 
 from trace2strips.errors import PddlError, TraceError, UserError
 from trace2strips.learners.learning import learn
-from trace2strips.learners.windows.learner import lifted_of
+from trace2strips.learners.windows.lifted_learner import lifted_of
 from trace2strips.pddl import parse_domain
 from trace2strips.pddl.parsing import read_domain
 from trace2strips.peers import outside

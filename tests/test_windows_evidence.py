@@ -18,8 +18,8 @@ from trace2strips.learners.learner import Learned
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Bit, certain_bits
-from trace2strips.learners.windows.learner import lifted_of
 from trace2strips.learners.windows.lifted import LiftedWorld, lift
+from trace2strips.learners.windows.lifted_learner import lifted_of
 from trace2strips.learners.windows.predicates import Search
 from trace2strips.learners.windows.simulation import simulate
 from trace2strips.learners.windows.summary import summarise

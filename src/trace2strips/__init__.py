@@ -43,7 +43,7 @@ Who learns
 ==========
 
 >>> t2s.learner_names()
-('windows', 'completion', 'strips', 'strips+completion', 'sb', 'sinusoidal', 'rope')
+('windows', 'completion', 'strips', 'strips+completion', 'lifted-strips', 'sb', 'sinusoidal', 'rope')
 >>> by_labels_alone = t2s.learn(log, "completion")
 >>> with_settings = t2s.learn(log, t2s.StripsCompletion(steps=200), seed=1)
 

@@ -31,11 +31,20 @@ def export(
     max_states: Annotated[
         int | None, typer.Option(help="Of dot and svg: refuse to draw more states than that; default: 60.")
     ] = None,
+    lifted: Annotated[
+        bool,
+        typer.Option("--lifted", help="Of pddl: schemas with variables, from a ground model whose names allow it."),
+    ] = False,
+    separator: Annotated[
+        str | None,
+        typer.Option(help="With --lifted: what stands between a name and its arguments; default: found out."),
+    ] = None,
     force: ForceOption = False,
 ) -> None:
     """A learned model as PDDL, JSON, objects or a picture.
 
-    pddl: the domain, lifted where it is; the run folder has problems for it. json: actions, atoms and
+    pddl: the domain, lifted where it is; the run folder has problems for it. With --lifted a ground model is lifted if
+    all groundings of each action agree; otherwise what disagrees is said. json: actions, atoms and
     how sure each rule is. unified-planning: the problem as that library prints it; in Python the object is
     learned.to_unified_planning(). dot and svg: the state graph of a small world.
     """
@@ -46,10 +55,15 @@ def export(
         raise UserError(f"unknown format {form!r}", hint=suggest(form, FORMATS, "formats"))
     if init is not None and form not in DRAWN:
         raise UserError(f"--init says where a picture begins, and {form} is none", hint="--format svg")
+    if lifted and form != "pddl":
+        raise UserError(f"--lifted is about PDDL, not {form}", hint="--format pddl")
+    if separator is not None and not lifted:
+        raise UserError("--separator says how names are read to lift them", hint="--lifted")
     if out is not None:
         check_writable(out, force)
     learned = load(run)
-    text = with_file(run, lambda: written(learned, form, init, MOST_DRAWN if max_states is None else max_states))
+    most = MOST_DRAWN if max_states is None else max_states
+    text = with_file(run, lambda: as_schemas(learned, separator) if lifted else written(learned, form, init, most))
     if out is None:
         print(text, end="")
         return
@@ -66,6 +80,14 @@ def written(learned: Learned, form: str, init: list[str] | None, most: int) -> s
         "svg": lambda: learned.state_graph(init, most).svg(),
     }
     return writers[form]()
+
+
+def as_schemas(learned: Learned, separator: str | None) -> str:
+    """The lifted domain, of a ground model too."""
+    from trace2strips.learners.windows.lifting import lift_model
+
+    lifted = learned.lifted
+    return (lift_model(learned.need_world(), separator) if lifted is None else lifted).pddl()
 
 
 def as_json(learned: Learned) -> str:

@@ -58,9 +58,12 @@ def learn(
         bool, typer.Option("--network-only", help="Of decoders: no model is read out; needs no final values.")
     ] = False,
     separator: Annotated[
-        str | None, typer.Option(help="Of windows: what stands between a name and its arguments; '': nothing does.")
+        str | None,
+        typer.Option(help="Of lifted learners: what stands between a name and its arguments; '': nothing does."),
     ] = None,
-    arity: Annotated[int | None, typer.Option(help="Of windows: atoms are about at most so many objects.")] = None,
+    arity: Annotated[
+        int | None, typer.Option(help="Of lifted learners: atoms are about at most so many objects.")
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option(help="Of windows: who starts alike: same, objects or own; default: all tried. Or a column."),

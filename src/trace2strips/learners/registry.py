@@ -17,6 +17,7 @@ LEARNERS: dict[str, tuple[str, str]] = {  # name → module and class
     "completion": ("trace2strips.learners.completion.learner", "Completion"),
     "strips": ("trace2strips.learners.transformer.learner", "Strips"),
     "strips+completion": ("trace2strips.learners.transformer.learner", "StripsCompletion"),
+    "lifted-strips": ("trace2strips.learners.lifted_transformer.learner", "LiftedStrips"),
     "sb": ("trace2strips.learners.decoder.learner", "StickBreaking"),
     "sinusoidal": ("trace2strips.learners.decoder.learner", "Sinusoidal"),
     "rope": ("trace2strips.learners.decoder.learner", "Rope"),

@@ -18,7 +18,7 @@ from amlgym.modeling.trajectory import Trajectory as Played
 
 from trace2strips.errors import TraceError
 from trace2strips.learners.learning import learn
-from trace2strips.learners.windows.learner import lifted_of
+from trace2strips.learners.windows.lifted_learner import lifted_of
 from trace2strips.pddl import format_domain
 from trace2strips.pddl.parsing import read_domain
 from trace2strips.peers.signatures import in_words_of

@@ -41,7 +41,7 @@ from trace2strips.judging.own_world import (
 )
 from trace2strips.learners.learning import learn
 from trace2strips.learners.registry import make_learner
-from trace2strips.learners.windows.learner import lifted_of
+from trace2strips.learners.windows.lifted_learner import lifted_of
 from trace2strips.pddl import format_domain, parse_domain
 from trace2strips.peers.amlgym_files import amlgym_version, domain_file, domains_with_problems, problem_files
 from trace2strips.peers.cases import OURS, Case, read_rows

@@ -261,6 +261,62 @@ def windows_untold(record: Record) -> Table:
     return table("windows-untold", origin(record), columns, rows)
 
 
+def lifted_strips(record: Record) -> Table:
+    """Over seeds: in how many nothing is wrong, the worst accuracy, plans that work on a size never seen."""
+    rows = []
+    for domain, traces, learner in lifted_groups(record, "told"):
+        mine = lifted_rows(record, "told", domain, traces, learner)
+        cells = [domain, str(traces), learner]
+        for size in ("same", "larger"):
+            found = [row[f"{size}_accuracy"] for row in mine if f"{size}_accuracy" in row]
+            exact = f"{sum(x == 1 for x in found)} of {len(found)}"
+            cells += [exact, accuracy(min(found), 3)] if found else [NONE, NONE]
+        asked = sum(row.get("problems", 0) for row in mine)
+        cells.append(f"{sum(row.get('plans_correct', 0) for row in mine)} of {asked}" if asked else NONE)
+        rows.append([*cells, str(sum(row["train_errors"] for row in mine)), longest(mine)])
+    columns: Columns = [
+        words("domain"), "traces", words("learner"), "seeds exact", "worst", "larger: seeds exact", "larger: worst",
+        "plans that work", "training errors", "longest",
+    ]  # fmt: skip
+    return table("lifted-strips", origin(record), columns, rows)
+
+
+def lifted_strips_untold(record: Record) -> Table:
+    rows = []
+    for domain, traces, learner in lifted_groups(record, "untold"):
+        mine = lifted_rows(record, "untold", domain, traces, learner)
+        found = [row["same_accuracy"] for row in mine]
+        exact = f"{sum(x == 1 for x in found)} of {len(found)}"
+        errors = str(sum(row["train_errors"] for row in mine))
+        rows.append([domain, str(traces), learner, exact, accuracy(min(found), 3), errors, longest(mine)])
+    columns: Columns = [
+        words("domain"),
+        "traces",
+        words("learner"),
+        "seeds exact",
+        "worst",
+        "training errors",
+        "longest",
+    ]
+    return table("lifted-strips-untold", origin(record), columns, rows)
+
+
+def lifted_groups(record: Record, what: str) -> list[tuple[str, int, str]]:
+    """Domain, traces and learner, in the order of the settings, few traces first."""
+    found = {(row["domain"], row["traces"], row["learner"]) for row in record["rows"] if row["what"] == what}
+    domains = list(record["settings"]["sizes"])
+    return sorted(found, key=lambda key: (domains.index(key[0]), *key[1:]))
+
+
+def lifted_rows(record: Record, what: str, domain: str, traces: int, learner: str) -> list[Record]:
+    key = {"what": what, "domain": domain, "traces": traces, "learner": learner}
+    return [row for row in record["rows"] if all(row[name] == key[name] for name in key)]
+
+
+def longest(rows: Sequence[Record]) -> str:
+    return f"{max(row['seconds'] for row in rows):.1f} s"
+
+
 def windows_everyday(record: Record) -> Table:
     rows = []
     for world, traces in dict.fromkeys((row["world"], row["traces"]) for row in record["rows"]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,31 +12,28 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, UInt8
 
-from trace2strips.errors import TraceError, UserError, suggest
+from trace2strips.errors import TraceError, UserError
 from trace2strips.learners.learner import (
     Figures,
     Job,
     Learned,
     Learner,
-    Predictor,
     basic_figures,
-    check_starts,
     one_sided,
     refuse_unknown,
 )
-from trace2strips.learners.rules import Rules
 from trace2strips.learners.runs import content_hash
 from trace2strips.learners.suspects import Suspect, find_suspects
 from trace2strips.learners.training import Report
-from trace2strips.learners.verdicts import Verdict, missing
+from trace2strips.learners.verdicts import Verdict
 from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.cautious import first_of_problem, first_trace, only_certain
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Support, support_of, support_text
 from trace2strips.learners.windows.fitting import fit_clean
-from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld
+from trace2strips.learners.windows.lifted_learner import LiftedLearner, lifted_of
 from trace2strips.learners.windows.memory import merge, remember, summarise_log
 from trace2strips.learners.windows.projection import arity_of, count_tokens
 from trace2strips.learners.windows.proofs import prove
@@ -44,21 +41,17 @@ from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.reading import Reading, read_log
 from trace2strips.learners.windows.relations import with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
-from trace2strips.learners.windows.simulation import simulate, wrong_traces
+from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.start_groups import describe_starts, starts_in
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
-from trace2strips.learners.windows.wording import rules_of
-from trace2strips.model.goals import START, Names, split_names
-from trace2strips.model.lifted import LiftedDomain, LiftedProblem
+from trace2strips.model.goals import START, Names
 from trace2strips.model.strips import State, StripsModel, StripsProblem
-from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
-from trace2strips.pddl import parse_problem
 from trace2strips.traces import Dataset
-from trace2strips.traces.names import PLAIN, Naming, Schema, call_words, understand
-from trace2strips.traces.states import false_atoms
+from trace2strips.traces.names import PLAIN, Naming, Schema, understand
 from trace2strips.traces.trace import Trace
 
 MOST_TOKENS = 8_192  # bits of a window, 1 kB: with more a log of any size is too much for a laptop
@@ -68,7 +61,7 @@ HELD_OUT = 400  # traces: one half of them shows what the other makes certain
 
 
 @dataclass(frozen=True)
-class Windows(Learner):
+class Windows(LiftedLearner):
     """`separator`: what stands between an action's name and its arguments; None: found out, '': there are none.
     `arity`: atoms are about at most so many objects; None: two, and more where a refusal stays inexplicable.
     `start`: what is assumed of starts (`StartLevel`); None: the strongest level at which the log is explainable.
@@ -76,7 +69,6 @@ class Windows(Learner):
 
     name = "windows"
     is_quick = True
-    any_objects = True
     separator: str | None = None
     arity: int | None = None
     start: str | None = None
@@ -221,23 +213,6 @@ class Windows(Learner):
             "inexplicable": int((works & dataset.inapplicable | refused & ~dataset.inapplicable).sum()),
         }
 
-    def unknown_names(self, known: Vocabulary, used: Vocabulary) -> Bool[np.ndarray, " tokens"]:
-        """Objects may be new, and so may be what is told of them; schemas and named starts are known or not."""
-        naming = understand(known.actions, self.separator)
-        schemas = {
-            (kind, naming.schema(name)[0])
-            for kind, names in ((Kind.ACTION, known.actions), (Kind.TEST_ATOM, known.test_atoms))
-            for name in names
-        }
-        found = super().unknown_names(known, used)
-        for i, (number, subject) in enumerate(zip(used.kinds.tolist(), used.subjects, strict=True)):
-            kind = Kind(number)
-            if kind in (Kind.ACTION, Kind.TEST_ATOM):
-                found[i] = (kind, naming.schema(subject)[0]) not in schemas
-            elif kind == Kind.INIT_ATOM:
-                found[i] = False
-        return found
-
     def answers(self, learned: Learned, dataset: Dataset) -> UInt8[np.ndarray, " positions"] | None:
         """An unknown action is one more reason to refuse whatever is about its arguments, and nothing that worked rules
         it out. Too many of them: then nothing is certain."""
@@ -253,7 +228,7 @@ class Windows(Learner):
         self, learned: Learned, trace: Trace, name: str, is_final: bool, verdict: str
     ) -> tuple[str, ...]:
         if verdict != Verdict.IMPOSSIBLE:
-            return missing(false_atoms(lifted_of(learned).over_tokens, trace, name, is_final))
+            return super().explain_verdict(learned, trace, name, is_final, verdict)
         summary: Summary = learned.summary
         proof = prove(summary, summary.naming, trace, name, is_final)
         if proof.refused is not None:
@@ -321,29 +296,6 @@ class Windows(Learner):
             if count_tokens(found.encoding.projection.schemas, arity) > MOST_TOKENS:
                 return found
 
-    def known_actions(self, known: Vocabulary, actions: Iterable[str]) -> set[str]:
-        naming = understand(known.actions, self.separator)
-        schemas = {schema for schema, _ in map(naming.schema, known.actions)}
-        return {action for action in actions if naming.schema(action)[0] in schemas}
-
-    def check_names(self, known: Vocabulary, used: Vocabulary) -> None:
-        """Other objects than those of training are welcome; actions, final atoms and named starts must be known."""
-        check_starts(known, used)
-        naming = understand(known.actions, self.separator)
-        for mine, theirs, what in (
-            (known.actions, used.actions, "action"),
-            (known.test_atoms, used.test_atoms, "atom"),
-        ):
-            schemas = {schema for schema, _ in map(naming.schema, mine)}
-            for name in theirs:
-                if naming.schema(name)[0] not in schemas:
-                    raise TraceError(f"unknown {what} {name!r}", hint=suggest(name, mine, f"{what}s"))
-
-    def read_lifted(self, record: Mapping[str, Any] | None) -> LiftedWorld:
-        if record is None:
-            raise ValueError("no lifted world")
-        return LiftedWorld.from_json(record)
-
     def first_trace(self, learned: Learned, world: WorldModel, init: Names | None) -> Trace:
         self.questions(learned)  # says if nothing was kept of the log
         lifted = lifted_of(learned)
@@ -367,45 +319,8 @@ class Windows(Learner):
     ) -> tuple[StripsModel, State]:
         return only_certain(learned.summary, small, start, first, wanted)
 
-    def world_about(self, learned: Learned, names: Collection[str]) -> WorldModel:
-        return world_about(lifted_of(learned), learned.need_world(), names)
-
-    def atoms_of(self, learned: Learned, actions: Names) -> list[str]:
-        lifted = lifted_of(learned)
-        schemas = {action.schema: action for action in lifted.actions}
-        known = learned.need_world().model.action_index
-        found = []
-        for name in split_names(actions, known):
-            schema, objects = lifted.naming.schema(name)
-            if name not in known and schema in schemas:
-                found += [lifted.atom(p, [objects[i] for i in places]) for p, places in schemas[schema].pre]
-        return found
-
-    def world_over(self, learned: Learned, actions: Iterable[str], atoms: Iterable[str]) -> WorldModel:
-        return over_actions(lifted_of(learned), learned.vocabulary, actions, atoms)
-
-    def about_same_objects(self, learned: Learned, actions: Iterable[str], others: Iterable[str]) -> list[str]:
-        words = lifted_of(learned).naming.words
-        known = {name for other in others for name in words(other)[1:]}
-        return [action for action in actions if known.issuperset(words(action)[1:])]
-
-    def read_problem(self, learned: Learned, text: str, file: str) -> StripsProblem:
-        return read_problem(lifted_of(learned), text, file)
-
-    def as_lifted(self, learned: Learned) -> tuple[LiftedDomain, LiftedProblem]:
-        lifted = lifted_of(learned)
-        domain = lifted.domain()
-        files = pddl_files(lifted, learned.vocabulary)
-        text = next((text for name, text in sorted(files.items()) if name.startswith("problem")), None)
-        if text is None:  # nobody knows where traces begin
-            return domain, LiftedProblem("problem", domain.name, (), (), ())
-        return domain, parse_problem(text, domain, "problem.pddl")
-
-    def example_start(self, learned: Learned) -> Names | None:
-        return lifted_of(learned).example
-
     def pddl_files(self, learned: Learned) -> dict[str, str]:
-        files = pddl_files(lifted_of(learned), learned.vocabulary)
+        files = super().pddl_files(learned)
         if learned.summary is not None:
             files["support.txt"] = support_text(learned.support, learned.summary)
         return files
@@ -413,24 +328,10 @@ class Windows(Learner):
     def support(self, learned: Learned) -> tuple[Support, ...]:
         return () if learned.summary is None else support_of(lifted_of(learned), learned.summary)
 
-    def rules(self, learned: Learned) -> Rules:
-        return rules_of(lifted_of(learned), learned.support, learned.vocabulary.init_states)
-
-    def predicate_of(self, learned: Learned, atom: str) -> str:
-        """`on(a, b)` as the log writes it, or `on(x, y)` as rules do."""
-        lifted = lifted_of(learned)
-        names = {predicate.name for predicate in lifted.predicates}
-        words = (lifted.naming.words(atom)[0], call_words(atom)[0])
-        return next((word for word in words if word in names), atom)
-
     def for_part(self, learned: Learned) -> Learner:
         f = learned.figures
         is_clean = self.noise is None and f.start == StartLevel.SAME and not f.wrong_labels and not f.inexplicable
         return replace(self, noise=0) if is_clean else self
-
-    def wrong_positions(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
-        _, refused = simulate(lifted_of(learned), dataset)
-        return (refused != dataset.inapplicable) & (dataset.vocabulary.kinds[dataset.tokens] >= Kind.ACTION)
 
     def wrong_by_start(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, "starts traces"]:
         spoken = dataset.in_words_of(
@@ -438,12 +339,6 @@ class Windows(Learner):
         )
         lifted = lifted_of(learned)
         return np.array([wrong_traces(lifted, starts_in(spoken, name)) for name in learned.vocabulary.init_states])
-
-    def kind_of(self, learned: Learned, action: str) -> str:
-        return lifted_of(learned).naming.words(action)[0]
-
-    def predictor(self, learned: Learned) -> Predictor:
-        return LiftedPredictor(lifted_of(learned))
 
 
 def schemas_in(actions: Iterable[str], naming: Naming) -> set[Schema]:
@@ -466,24 +361,6 @@ def completed(reading: Reading) -> LiftedWorld:
     summary = reading.summary
     lifted = with_relations(reading.fit.lifted, summary.worked, summary.told)
     return replace(lifted, example=summary.example)
-
-
-def lifted_of(learned: Learned) -> LiftedWorld:
-    assert isinstance(learned.lifted, LiftedWorld)
-    return learned.lifted
-
-
-@dataclass(frozen=True)
-class LiftedPredictor:
-    """The lifted model predicts, whatever objects the traces have."""
-
-    lifted: LiftedWorld
-
-    def wrong_traces(self, dataset: Dataset) -> Bool[np.ndarray, " traces"]:
-        return wrong_traces(self.lifted, dataset)
-
-    def refused(self, dataset: Dataset) -> Bool[np.ndarray, " positions"]:
-        return simulate(self.lifted, dataset)[1]
 
 
 def united(one: Vocabulary, other: Vocabulary) -> Vocabulary:
