@@ -12,10 +12,10 @@ from pathlib import Path
 
 from trace2strips.experiments import EXPERIMENTS, Run
 from trace2strips.experiments.estimates import cost, estimate
-from trace2strips.pages.tables import NONE, Section, Table, accuracy, number, table, words
+from trace2strips.pages.tables import NONE, Column, Section, Table, accuracy, number, table, words
 from trace2strips.report.outside import Record, mean_of, origin
 from trace2strips.report.rows import Results, read_json
-from trace2strips.report.tables import Columns, duration, milliseconds
+from trace2strips.report.tables import Cells, Columns, duration, milliseconds
 from trace2strips.worlds import BENCHMARKS, get_domain
 
 TIMED = ("main", "baselines", "alignment", "dataset-size")
@@ -437,6 +437,23 @@ def windows_learning(record: Record) -> Table:
     ]  # fmt: skip
     columns: Columns = [words("domain"), "attempts", "ground actions", "learning", "peak memory", "wrong test traces"]
     return table("windows-learning", origin(record), columns, rows)
+
+
+def paper_form(record: Record) -> Table:
+    """What the paper leaves open, varied one by one: training and test accuracy, by domain and number of steps."""
+    columns: list[Column | str] = [words("variant")]
+    kinds = list(dict.fromkeys((row["domain"], row["stage"]) for row in record["rows"]))
+    for domain, stage in kinds:
+        columns.append(f"{domain}, {record['settings']['steps'][stage]:,} steps: train / test")
+    rows: list[Cells] = []
+    for variant in dict.fromkeys(row["variant"] for row in record["rows"]):
+        cells: Cells = [variant]
+        for domain, stage in kinds:
+            mine = [r for r in record["rows"] if (r["domain"], r["stage"], r["variant"]) == (domain, stage, variant)]
+            found = (accuracy(row[name], 3) for row in mine for name in ("train_accuracy", "test_accuracy"))
+            cells.append(" / ".join(found) or NONE)
+        rows.append(cells)
+    return table("paper-form", origin(record), columns, rows)
 
 
 def windows_theorems(record: Record) -> Table:
