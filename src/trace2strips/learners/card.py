@@ -66,6 +66,13 @@ class Card:
         footer = "<p>Written by <code>trace2strips learn</code>. The same log and settings give the same card.</p>"
         return format_document(TITLE, head, contents, f'<div class="card">\n{chr(10).join(body)}\n</div>', footer)
 
+    def fragment(self) -> str:
+        """What was learned and the model's table, as a part of another page."""
+        parts = [f"<p>{shown(self.lead)}</p>"]
+        if self.rules is not None:
+            parts += map(html_table, self.model(self.rules).tables)
+        return "\n".join(parts)
+
     def __str__(self) -> str:
         return self.markdown()
 

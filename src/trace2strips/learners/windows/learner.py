@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, suggest
+from trace2strips.explorer.contents import Known
 from trace2strips.learners.learner import (
     Figures,
     Job,
@@ -34,6 +35,7 @@ from trace2strips.learners.windows.cautious import first_of_problem, first_trace
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Support, support_of, support_text
+from trace2strips.learners.windows.exploring import known_of
 from trace2strips.learners.windows.fitting import fit_clean
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld
@@ -281,6 +283,9 @@ class Windows(Learner):
         if learned.summary is None:
             raise UserError("the run is of an earlier version and kept nothing of its log", hint="learn it again")
         return Questions(learned.summary, lifted_of(learned))
+
+    def known(self, learned: Learned) -> Known:
+        return Known() if learned.summary is None else known_of(learned.summary, self.questions(learned))
 
     def summary_to_text(self, summary: Summary) -> str:
         return to_text(summary)

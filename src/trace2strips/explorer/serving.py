@@ -1,0 +1,1 @@
+"""Serving the explorer's page on this machine alone, with planning."""
