@@ -25,15 +25,15 @@ worlds: walks domain blocksworld ferry npuzzle maze logistics pddl_files . sampl
 brasp: language evaluation examples strips_program text . hard_attention
 
 learners: . layout training radam runs suspects verdicts rules card
-explorer: . page contents serving
+explorer: . page contents reading serving
 learners: learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
 learners.windows: saving answers proofs lifted simulation support evidence wording relations instances cautious questions exploring rows
 learners.windows: tolerant repair fitting statics constants start_groups reading learner parts streaming spreading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
-learners.transformer: . parameters kernels references optimiser network presets extraction learner module illustration
+learners.transformer: . parameters kernels references optimiser network presets extraction exploring learner module illustration
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
-learners.decoder: learner
+learners.decoder: exploring learner
 learners: registry learning holding_out telling
 
 judging: . predictors network_predictor history_pool boundaries world_metrics joint product_search invariants equivalence

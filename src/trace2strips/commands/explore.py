@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,15 +46,46 @@ def explore(
         stream.write(page_of(learned, surroundings(learned, run)))
     print(path)
     if serve:
-        from trace2strips.explorer.serving import Planner, serve_page
-
-        around = surroundings(learned, run, (planner,))
-        serve_page(page_of(learned, around), Planner(learned, planner), port, not no_open)
+        serve_run(learned, run, planner, port, not no_open)
     elif not no_open:
         import webbrowser
 
         if not webbrowser.open(path.resolve().as_uri()):
             print("trace2strips: no browser could be opened: open the file yourself", file=sys.stderr)
+
+
+def serve_run(learned: Learned, run: Path, planner: str, port: int, is_opened: bool) -> None:
+    """Until the user ends it."""
+    from trace2strips.explorer.serving import Server
+
+    page = page_of(learned, surroundings(learned, run, (planner,)))
+    with Server(page, lambda question: find_plan(learned, planner, question), port) as server:
+        print(f"{server.address}  (this machine alone; ctrl-C ends it)", flush=True)
+        if is_opened:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        server.serve_forever()
+
+
+def find_plan(learned: Learned, planner: str, question: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan that begins after a trace; `question` has the trace as the page writes it, and the goal."""
+    from trace2strips.model.goals import START, Goal, initial_state, pose
+    from trace2strips.planning.plans import solve
+
+    told = question["trace"]
+    steps = [(str(name), bool(ok)) for name, ok in told["steps"]]
+    init = None if told["init"] is None else [str(atom) for atom in told["init"]]
+    true, false = ([str(atom) for atom in question[name]] for name in ("true", "false"))
+    world = learned.learner.world_about(learned, [*true, *false, *(init or ())])
+    model = world.model
+    state = world.start(str(told["state"] or START)) if init is None else initial_state(world, init)
+    for name, ok in steps:
+        action = model.action(name)
+        state = (state - action.delete) | action.add if ok else state
+    goal = Goal(model.state(true), model.state(false))
+    result = solve(pose(model, state, goal), planner)
+    return {"plan": None if result.plan is None else list(result.plan), "status": str(result.status)}
 
 
 def page_of(learned: Learned, around: Surroundings) -> str:

@@ -138,7 +138,8 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
     if not log["traces"] and not log["suspects"]:
         empty["log"] = f"The learner {learned.learner.name} keeps nothing of its log; windows does."
     if attention is None:
-        empty["attention"] = f"The learner {learned.learner.name} is no transformer; strips and sb are."
+        why = "is no transformer; strips and sb are" if learned.weights is None else "left no trace here to look at"
+        empty["attention"] = f"The learner {learned.learner.name} {why}."
     lengths = lengths_record(learned, known, around)
     if not around.training and not lengths["rows"]:
         empty["training"] = "No training was recorded in this run, and no trace is kept to test on."
@@ -223,7 +224,7 @@ def starts_record(learned: Any, known: Known, log: Dataset | None) -> list[dict[
     for name in states:
         if name != START:
             offer(f"the start {name}", None, name)
-    kept = [(one.place, one.trace) for one in known.log.traces]
+    kept = [(one.place, one.trace) for one in sorted(known.log.traces, key=lambda kept: kept.number)]
     kept += [(f"trace {i + 1}", log[i]) for i in range(min(len(log), 2 * MOST_STARTS))] if log is not None else []
     for place, trace in kept:
         if trace.init is not None:

@@ -116,29 +116,29 @@ function drawGraph(host: HTMLElement, rules: Rule[], names: Map<string, string>)
   registered = true;
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
-  const nodes = new Map<string, { group: "nodes"; data: { id: string; label: string }; classes: string }>();
+  const nodes = new Map<string, { group: "nodes"; data: { id: string; label: string; width: number }; classes: string }>();
+  const named = (id: string, text: string) => ({ id, label: shown(text), width: 7.4 * Math.min(40, shown(text).length) + 28 });
   const edges = rules.map((rule, i) => {
     const action = `a ${rule.action}`, atom = `p ${rule.predicate}`;
-    nodes.set(action, { group: "nodes", data: { id: action, label: shown(rule.action) }, classes: "action" });
-    nodes.set(atom, { group: "nodes", data: { id: atom, label: shown(names.get(rule.predicate) ?? rule.predicate) }, classes: "atom" });
+    nodes.set(action, { group: "nodes", data: named(action, rule.action), classes: "action" });
+    nodes.set(atom, { group: "nodes", data: named(atom, names.get(rule.predicate) ?? rule.predicate), classes: "atom" });
     const [source, target] = rule.part === "needs" ? [atom, action] : [action, atom];
     return { group: "edges" as const, data: { id: `e${i}`, source, target }, classes: `${rule.part} ${rule.level}` };
   });
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const drawn = cytoscape({
     container: host,
     elements: [...nodes.values(), ...edges],
     userZoomingEnabled: false,
     autounselectify: true,
     style: [
-      { selector: "node", style: { label: "data(label)", "text-valign": "center", "text-halign": "center", "font-size": 13, "font-family": "system-ui, sans-serif", color: colour("--ink"), width: "label", height: "label", padding: "9px", "border-width": 1, "background-color": colour("--page"), "border-color": colour("--soft") } as never },
+      { selector: "node", style: { label: "data(label)", "text-valign": "center", "text-wrap": "ellipsis", "text-max-width": 300, "text-halign": "center", "font-size": 13, "font-family": "system-ui, sans-serif", color: colour("--ink"), width: "data(width)", height: 32, "border-width": 1, "background-color": colour("--page"), "border-color": colour("--soft") } as never },
       { selector: "node.action", style: { shape: "round-rectangle", "background-color": colour("--panel"), "font-weight": "bold" } as never },
       { selector: "node.atom", style: { shape: "ellipse" } },
       { selector: "edge", style: { width: 1.6, "curve-style": "bezier", "target-arrow-shape": "triangle", "line-color": colour("--soft"), "target-arrow-color": colour("--soft"), "arrow-scale": 0.9 } },
       { selector: "edge.adds", style: { "line-color": colour("--yes"), "target-arrow-color": colour("--yes") } },
       { selector: "edge.deletes", style: { "line-color": colour("--no"), "target-arrow-color": colour("--no"), "line-style": "dashed", "target-arrow-shape": "tee" } },
     ],
-    layout: { name: "dagre", rankDir: "LR", nodeSep: 18, rankSep: 70, animate: !still && false, padding: 12 } as never,
+    layout: { name: "dagre", rankDir: "LR", nodeSep: 34, rankSep: 96, padding: 16 } as never,
   });
   drawn.on("tap", "node", (event) => {
     drawn.elements().removeClass("dim");
@@ -171,23 +171,32 @@ const PDDL = StreamLanguage.define<{ first: boolean }>({
   },
 });
 
+const COLOURS = HighlightStyle.define([
+  { tag: tags.keyword, color: "var(--link)" }, { tag: tags.variableName, color: "var(--no)" },
+  { tag: tags.propertyName, fontWeight: "600" }, { tag: tags.comment, color: "var(--soft)", fontStyle: "italic" },
+]);
+const LOOKS = EditorView.theme({
+  "&": { fontSize: "0.86rem", color: "var(--ink)" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", maxHeight: "34rem" },
+  ".cm-content": { padding: "0.7rem 0" },
+  ".cm-gutters": { background: "var(--panel)", color: "var(--soft)", borderRight: "1px solid var(--rule)" },
+});
+
 function pddl(app: App): HTMLElement {
   const files = app.record.pddl;
   if (files.length === 0) return h("p", { class: "hint" }, "The PDDL is too large for this page; it is in the run folder.");
   chosenFile = Math.min(chosenFile, files.length - 1);
   const [name, text] = files[chosenFile]!;
   const host = h("div", { class: "code" });
+  const root = host.attachShadow({ mode: "open" }); // there CodeMirror's styles need no <style>, which the policy refuses
   new EditorView({
-    parent: host,
+    parent: root,
+    root,
     state: EditorState.create({
       doc: text,
       extensions: [
-        EditorState.readOnly.of(true), EditorView.editable.of(false), lineNumbers(), PDDL,
-        EditorView.contentAttributes.of({ "aria-label": name, tabindex: "0" }),
-        syntaxHighlighting(HighlightStyle.define([
-          { tag: tags.keyword, class: "code-keyword" }, { tag: tags.variableName, class: "code-variable" },
-          { tag: tags.propertyName, class: "code-name" }, { tag: tags.comment, class: "code-comment" },
-        ])),
+        EditorState.readOnly.of(true), EditorView.editable.of(false), lineNumbers(), PDDL, LOOKS, syntaxHighlighting(COLOURS),
+        EditorView.contentAttributes.of({ "aria-label": name, tabindex: "0", role: "textbox", "aria-readonly": "true", "aria-multiline": "true" }),
       ],
     }),
   });
