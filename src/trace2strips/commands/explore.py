@@ -44,6 +44,7 @@ def explore(
     path = run / PAGE
     with writing_text(path, force=True) as stream:
         stream.write(page_of(learned, surroundings(learned, run)))
+    link_from_card(learned, run)
     print(path)
     if serve:
         serve_run(learned, run, planner, port, not no_open)
@@ -52,6 +53,19 @@ def explore(
 
         if not webbrowser.open(path.resolve().as_uri()):
             print("trace2strips: no browser could be opened: open the file yourself", file=sys.stderr)
+
+
+def link_from_card(learned: Learned, run: Path) -> None:
+    """The card of a run shows the way to the page, now that there is one."""
+    from dataclasses import replace
+
+    from trace2strips.files import writing_text
+
+    card = replace(learned.card(), explorer=PAGE)
+    for name, text in (("card.html", card.html()), ("card.md", card.markdown())):
+        if (run / name).exists():
+            with writing_text(run / name, force=True) as stream:
+                stream.write(text)
 
 
 def serve_run(learned: Learned, run: Path, planner: str, port: int, is_opened: bool) -> None:

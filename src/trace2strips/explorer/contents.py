@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,8 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
         said = limits[0] if limits else "Only a network was learned; no model was read out of it."
         empty |= dict.fromkeys(("world", "model", "plan"), said)
         summary = None
+    if not known.log.traces and around.log is not None:
+        known = replace(known, log=log_of(around.log))
     log = log_record(known.log, learned)
     if not log["traces"] and not log["suspects"]:
         empty["log"] = f"The learner {learned.learner.name} keeps nothing of its log; windows does."
@@ -251,6 +253,17 @@ def pddl_record(learned: Any, around: Surroundings) -> list[tuple[str, str]]:
     more = dict(list(sorted(files.items()))[:1]) if len(files) <= 1 else {}
     found = {**first, **more, **around.pddl}
     return [(name, text) for name, text in found.items() if len(text) <= MOST_PDDL]
+
+
+def log_of(dataset: Dataset) -> LogView:
+    """Of a log that is there, where the learner keeps nothing of it."""
+    name = dataset.file
+    places = (f"{name}:{line}" for line in dataset.lines) if name and dataset.lines else None
+    kept = []
+    for number in range(min(len(dataset), MOST_LISTED)):
+        trace = dataset[number]
+        kept.append(KeptTrace(number, next(places) if places else f"trace {number + 1}", trace))
+    return LogView(tuple(kept), len(dataset))
 
 
 def log_record(log: LogView, learned: Any) -> dict[str, Any]:

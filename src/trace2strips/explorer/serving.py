@@ -68,6 +68,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.refuse(413, "too long, or of no length")
         try:
             question = json.loads(self.rfile.read(int(length)))
+            if not isinstance(question, dict):
+                return self.refuse(400, "no question")
             with self.server.planning:
                 found = self.server.answer(question)
         except UserError as error:

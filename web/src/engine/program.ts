@@ -1,6 +1,7 @@
 // The page's answers without a page: what tests ask, in the bundle that the page runs.
 
-import type { PageRecord, Trace } from "./record";
+import { Naming } from "./naming";
+import type { NamingRecord, PageRecord, Trace } from "./record";
 import { search, type Goal } from "./search";
 import { Session } from "./session";
 
@@ -48,4 +49,10 @@ export function findPlan(record: PageRecord, trace: Trace, goal: Goal) {
   const view = session.look(trace);
   const actions = session.actions(trace, true).names.map((name) => session.grounded(name));
   return search(view.state, goal, actions);
+}
+
+/** Each name's words, and these joined again. */
+export function readNames(record: NamingRecord, names: string[]) {
+  const naming = new Naming(record);
+  return names.map((name) => [naming.words(name), naming.join(naming.words(name))]);
 }

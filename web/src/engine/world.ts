@@ -139,17 +139,28 @@ export class LiftedWorld implements World {
     return name;
   }
 
+  /** The predicate and the objects of an atom, also of one that no action has named so far. */
+  private about(atom: string): [number, string[]] | undefined {
+    const known = this.named.get(atom);
+    if (known !== undefined) return known;
+    const [word, ...objects] = this.naming.words(atom);
+    const number = this.record.predicates.findIndex((p) => p.name === word && p.types.length === objects.length);
+    if (number < 0) return undefined;
+    this.named.set(atom, [number, objects]);
+    return [number, objects];
+  }
+
   start(trace: Trace): State {
     if (trace.init === null) {
       const name = trace.state ?? START;
       return new State((atom) => {
-        const found = this.named.get(atom);
+        const found = this.about(atom);
         return found !== undefined && this.isTrueAt(found[0], [name, EVERYWHERE], found[1]);
       });
     }
     const told = new Set(trace.init.map((atom) => JSON.stringify(this.naming.words(atom))));
     return new State((atom) => {
-      const found = this.named.get(atom);
+      const found = this.about(atom);
       if (found === undefined) return false;
       const [number, objects] = found;
       const predicate = this.record.predicates[number]!;

@@ -189,7 +189,7 @@ function pddl(app: App): HTMLElement {
   const [name, text] = files[chosenFile]!;
   const host = h("div", { class: "code" });
   const root = host.attachShadow({ mode: "open" }); // there CodeMirror's styles need no <style>, which the policy refuses
-  new EditorView({
+  const editor = new EditorView({
     parent: root,
     root,
     state: EditorState.create({
@@ -200,6 +200,7 @@ function pddl(app: App): HTMLElement {
       ],
     }),
   });
+  setTimeout(() => editor.requestMeasure(), 0); // lines have no height before they are on the page
   const button = h("button", {
     type: "button", class: "plain", "data-key": "copy-pddl", onclick: async () => {
       button.textContent = (await copy(text)) ? "Copied" : "Select the text to copy it";

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from trace2strips.errors import UserError
 from trace2strips.explorer.contents import KeptTrace, Known, LogView
@@ -13,6 +14,7 @@ from trace2strips.learners.windows.saving import to_text
 from trace2strips.learners.windows.summary import Summary
 
 SUGGESTIONS = 5
+SITUATIONS = 4  # traces after which they are looked for: of many objects each takes a second
 PROOFS = 20  # of refusals that nothing explains
 
 
@@ -49,7 +51,9 @@ def proofs(summary: Summary) -> Iterator[Proof]:
 
 def suggestions(questions: Questions) -> Iterator[dict[str, object]]:
     try:
-        found = questions.suggest(count=SUGGESTIONS)
+        first = sorted(questions.summary.sample, key=lambda sampled: sampled.number)[:SITUATIONS]
+        few = Questions(replace(questions.summary, sample=tuple(first)), questions.lifted)
+        found = few.suggest(count=SUGGESTIONS)
     except UserError:  # too many actions to look at
         return
     numbers = {questions.summary.where_is(s.number): s.number for s in questions.summary.sample}
