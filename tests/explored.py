@@ -19,7 +19,7 @@ from trace2strips.worlds.sampling import SampleSettings, sample
 
 ROOT = Path(__file__).parent.parent
 BUNDLE = ROOT / "src" / "trace2strips" / "explorer" / "bundle.js"
-FAMILIES = {"blocksworld-5b": 12, "ferry-5c": 12, "npuzzle-5t": 2, "maze-5x5": 20, "logistics-3c": 20}  # and traces
+FAMILIES = {"blocksworld-5b": 12, "ferry-5c": 12, "npuzzle-5t": 5, "maze-5x5": 6, "logistics-3c": 20}  # and traces
 
 
 def need_node() -> str:

@@ -3,7 +3,7 @@
 import type { PageRecord } from "./engine/record";
 import { App, TABS, type Tab } from "./views/app";
 import { attentionView } from "./views/attention";
-import { h, shown } from "./views/dom";
+import { called, h, showLists, shown } from "./views/dom";
 import { logView } from "./views/log";
 import { modelView } from "./views/model";
 import { planView } from "./views/plan";
@@ -21,6 +21,7 @@ export function mount(): void {
   const root = document.getElementById("explorer")!;
   const record = JSON.parse(document.getElementById("data")!.textContent!) as PageRecord;
   const app = new App(record);
+  if (record.world?.naming.form === "json") showLists((name) => app.session.need().naming.words(name));
   const live = h("p", { class: "sr", role: "status", "aria-live": "polite" });
   const panel = h("div", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${app.tab}`, class: "panel-host" });
   const tabs = h("div", { role: "tablist", "aria-label": "Views", class: "tabs" });
@@ -75,7 +76,7 @@ export function mount(): void {
     drawn = app.tab;
     for (const [selector, top] of scrolled) panel.querySelector(selector)?.scrollTo({ top });
     restoreFocus(kept);
-    live.textContent = shown(app.message);
+    live.textContent = shown(app.message.replace(/\["[^\]]*\]/g, called));
   };
   app.onChange(draw);
   addEventListener("hashchange", () => {

@@ -3,7 +3,7 @@
 import type { AttentionHead, AttentionTrace } from "../engine/record";
 import type { App } from "./app";
 import { chart, Plot } from "./charts";
-import { download, h, shown } from "./dom";
+import { called, download, h, shown } from "./dom";
 
 const WINDOW = 30; // positions at a time: what is drawn does not grow with the trace
 let trace = 0;
@@ -90,8 +90,8 @@ function reading(one: AttentionTrace, chosen: AttentionHead): HTMLElement {
   const rows = Array.from({ length: Math.min(one.tokens.length, from + WINDOW) - from }, (_, i) => from + i).map((query) => {
     const best = cells.filter((cell) => cell.query === query).sort((a, b) => b.weight - a.weight).slice(0, 3);
     return h("tr", { class: one.refused[query] ? "no" : "" },
-      h("td", { class: "number" }, String(query + 1)), h("th", { scope: "row" }, shown(one.tokens[query]!)),
-      h("td", { class: "wide" }, best.length === 0 ? "reads nothing here" : best.map((cell) => `${cell.key + 1} ${shown(one.tokens[cell.key]!)} (${cell.weight.toFixed(2)})`).join(", ")),
+      h("td", { class: "number" }, String(query + 1)), h("th", { scope: "row" }, called(one.tokens[query]!)),
+      h("td", { class: "wide" }, best.length === 0 ? "reads nothing here" : best.map((cell) => `${cell.key + 1} ${called(one.tokens[cell.key]!)} (${cell.weight.toFixed(2)})`).join(", ")),
       h("td", {}, one.said[query] ? "refused" : "works"));
   });
   return h("details", {}, h("summary", {}, "The same in words, with what the network says"),

@@ -50,6 +50,20 @@ export function shown(text: string): string {
   });
 }
 
+let read: ((name: string) => string[]) | null = null;
+
+/** Names that are JSON lists are shown as calls: `open(doc0)` for `["open", "doc0"]`. */
+export function showLists(words: (name: string) => string[]): void {
+  read = words;
+}
+
+/** The name of an action or atom for people. */
+export function called(name: string): string {
+  if (read === null || !name.startsWith("[")) return shown(name);
+  const [word, ...args] = read(name);
+  return shown(args.length > 0 ? `${word}(${args.join(", ")})` : word!);
+}
+
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
 }

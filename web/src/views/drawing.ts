@@ -16,7 +16,8 @@ export function draw(words: Words, session: Session, trace: Trace, actions: stri
   if (has("at-ferry", 1) && has("at", 2)) return drawFerry(words, session, actions);
   if (has("truck-at", 2) && has("plane-at", 2) && has("at", 2)) return drawCities(words, session, actions);
   if (has("at", 2) && has("empty", 1)) return drawTiles(words, objects);
-  if (has("at", 1) && has("free", 1)) return drawMaze(words, objects, session, trace);
+  const told = new Set((trace.init ?? []).map((atom) => session.need().naming.words(atom)[0]));
+  if (has("at", 1) && (has("free", 1) || told.has("free"))) return drawMaze(words, objects, session, trace);
   return null;
 }
 

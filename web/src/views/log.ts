@@ -2,7 +2,7 @@
 
 import { readKept, type KeptTrace, type Trace } from "../engine/record";
 import type { App } from "./app";
-import { count, h, shown } from "./dom";
+import { called, count, h, shown } from "./dom";
 
 const MOST_ROWS = 500;
 let page = 0;
@@ -29,13 +29,13 @@ function surprises(app: App): HTMLElement {
     suspects.length > 0
       ? h("div", {}, h("h3", {}, `${count(all_suspects, "label")} ${all_suspects === 1 ? "is" : "are"} probably wrong`),
           h("ul", { class: "odd" }, suspects.map((one) =>
-            h("li", {}, goTo(app, one.trace - 1, one.attempt - 1, one.place), " ", h("b", {}, shown(one.action)),
+            h("li", {}, goTo(app, one.trace - 1, one.attempt - 1, one.place), " ", h("b", {}, called(one.action)),
               one.worked ? " is written as worked, and was probably refused" : " is written as refused, and probably worked"))))
       : null,
     inexplicable.length > 0
       ? h("div", {}, h("h3", {}, "Refusals that no model explains, with the proof"),
           inexplicable.map((one) =>
-            h("details", { class: "odd" }, h("summary", {}, h("b", {}, shown(one.action)), ` was refused at ${shown(one.place)}`),
+            h("details", { class: "odd" }, h("summary", {}, h("b", {}, called(one.action)), ` was refused at ${shown(one.place)}`),
               h("ul", {}, one.ruled_out.map((out) =>
                 h("li", {}, `not because of ${shown(out.since)}: it worked at ${shown(out.worked)}, with ${out.between.length > 0 ? `no more than ${out.between.map(shown).join(", ")}` : "nothing"} since`))))))
       : null);
@@ -57,7 +57,7 @@ function next(app: App): HTMLElement {
     h("p", { class: "hint" }, "Attempts that the log leaves open, and whose answers would decide most."),
     h("ul", { class: "odd" }, app.record.suggestions.map((one) => {
       const kept = app.record.log.traces.find((trace) => trace.number === one.number);
-      return h("li", {}, h("b", {}, shown(one.action)), one.after === null ? "" : ` after ${shown(one.after)}`,
+      return h("li", {}, h("b", {}, called(one.action)), one.after === null ? "" : ` after ${shown(one.after)}`,
         `: decides ${one.decided_if_works} more if it works, ${one.decided_if_refused} more if it is refused; the model says ${one.guess}. `,
         kept ? h("button", { type: "button", class: "plain small", onclick: () => openIn(app, kept, null, one.action) }, "Look at it") : null);
     })));
@@ -101,12 +101,12 @@ function oneTrace(app: App, kept: KeptTrace, odd: Map<string, string>): HTMLElem
     const strange = odd.get(`${kept.number}/${i}`);
     const here = app.shownTrace?.number === kept.number && app.shownTrace.attempt === i;
     return h("tr", { class: `${ok ? "" : "no"} ${strange ? "strange" : ""} ${here ? "here" : ""}`, "aria-current": here ? "true" : null },
-      h("td", { class: "number" }, String(i + 1)), h("th", { scope: "row" }, shown(name)),
+      h("td", { class: "number" }, String(i + 1)), h("th", { scope: "row" }, called(name)),
       h("td", {}, ok ? "worked" : "refused", strange ? h("b", {}, ` (${strange})`) : ""),
       h("td", {}, h("button", { type: "button", class: "plain small", "aria-label": `look at attempt ${i + 1} in the world`, onclick: () => openIn(app, kept, i, name) }, "look")));
   });
   return h("div", { class: "one-trace" },
-    h("p", {}, h("b", {}, shown(kept.place)), trace.init === null ? `, begins at ${shown(trace.state ?? "start")}` : `, begins with ${trace.init.map(shown).join(", ") || "nothing true"}`),
+    h("p", {}, h("b", {}, shown(kept.place)), trace.init === null ? `, begins at ${shown(trace.state ?? "start")}` : `, begins with ${trace.init.map(called).join(", ") || "nothing true"}`),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Attempts of the trace" },
       h("table", {}, h("thead", {}, h("tr", {}, ["", "attempt", "label", ""].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows))),
     trace.steps.length > MOST_ROWS ? h("p", { class: "hint" }, `${count(trace.steps.length - MOST_ROWS, "more attempt")}.`) : null);

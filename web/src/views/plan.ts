@@ -4,7 +4,7 @@ import { search } from "../engine/search";
 import type { Trace } from "../engine/record";
 import type { Level } from "../engine/session";
 import type { App } from "./app";
-import { count, h, shown } from "./dom";
+import { called, count, h, shown } from "./dom";
 import { mark, WORDS } from "./marks";
 
 interface Wanted {
@@ -34,11 +34,11 @@ function goal(app: App, atoms: string[], names: string[], holds: (atom: string) 
   for (const kept of [wanted.true, wanted.false]) for (const atom of kept) if (!atoms.includes(atom)) kept.delete(atom);
   const list = h("datalist", { id: "atoms" }, atoms.map((atom) => h("option", { value: atom })));
   const problem = h("p", { class: "warning", role: "alert" });
-  const input = h("input", { list: "atoms", id: "goal-atom", "data-key": "goal-atom", placeholder: atoms[0] ? shown(atoms[0]) : "", autocomplete: "off" });
+  const input = h("input", { list: "atoms", id: "goal-atom", "data-key": "goal-atom", placeholder: atoms[0] ? called(atoms[0]) : "", autocomplete: "off" });
   const put = (into: Set<string>, other: Set<string>) => {
     const atom = input.value.trim();
     if (!atoms.includes(atom)) {
-      problem.textContent = `“${shown(atom)}” is no atom here: choose one of the list.`;
+      problem.textContent = `“${called(atom)}” is no atom here: choose one of the list.`;
       return;
     }
     other.delete(atom);
@@ -48,10 +48,10 @@ function goal(app: App, atoms: string[], names: string[], holds: (atom: string) 
     app.changed();
   };
   const chips = (kept: Set<string>, text: string) => [...kept].map((atom) =>
-    h("li", {}, h("button", { type: "button", class: "chip", title: "Take it out", "aria-label": `${shown(atom)} ${text}: take it out`, onclick: () => { kept.delete(atom); found = null; app.changed(); } },
-      shown(atom), ` ${text}`, h("span", { class: "hint" }, holds(atom) === (text === "true") ? " (so already)" : ""), " ×")));
+    h("li", {}, h("button", { type: "button", class: "chip", title: "Take it out", "aria-label": `${called(atom)} ${text}: take it out`, onclick: () => { kept.delete(atom); found = null; app.changed(); } },
+      called(atom), ` ${text}`, h("span", { class: "hint" }, holds(atom) === (text === "true") ? " (so already)" : ""), " ×")));
   const enable = h("select", { id: "enable", "data-key": "enable", onchange: () => { wanted.enable = enable.value; found = null; } },
-    h("option", { value: "" }, "no action"), names.slice(0, 2000).map((name) => h("option", { value: name, selected: name === wanted.enable }, shown(name))));
+    h("option", { value: "" }, "no action"), names.slice(0, 2000).map((name) => h("option", { value: name, selected: name === wanted.enable }, called(name))));
   const serve = app.record.serve;
   return h("div", {},
     h("label", { for: "goal-atom" }, "Atom"), input, list,
@@ -137,8 +137,8 @@ function result(app: App): HTMLElement {
       app.session.certainty === null ? "." : sure === plan.length ? ", all of them certain: it works in every model that fits the log." : `, ${sure} of them certain.`),
     h("ol", { class: "plan-steps" }, plan.map((name, i) =>
       h("li", { class: i < at ? "done" : "", "aria-current": i === at - 1 ? "step" : null },
-        h("button", { type: "button", class: `action ${levels[i]}`, "data-level": levels[i], "data-key": `plan-${i}`, "aria-label": `step ${i + 1}: ${shown(name)}, ${WORDS[levels[i]!]}`, onclick: () => go(i + 1) },
-          mark(levels[i]!), h("span", { class: "name" }, shown(name)), h("span", { class: "word" }, WORDS[levels[i]!]))))),
+        h("button", { type: "button", class: `action ${levels[i]}`, "data-level": levels[i], "data-key": `plan-${i}`, "aria-label": `step ${i + 1}: ${called(name)}, ${WORDS[levels[i]!]}`, onclick: () => go(i + 1) },
+          mark(levels[i]!), h("span", { class: "name" }, called(name)), h("span", { class: "word" }, WORDS[levels[i]!]))))),
     h("p", { class: "buttons" },
       h("button", { type: "button", class: "plain", "data-key": "plan-back", disabled: at === 0, onclick: () => go(at - 1) }, "Back"),
       h("button", { type: "button", class: "primary", "data-key": "plan-next", disabled: at === plan.length, onclick: () => go(at + 1) }, at === 0 ? "Step through" : "Next"),

@@ -6,7 +6,7 @@ import { LEVELS, type Judged, type Level, type View } from "../engine/session";
 import { formatTrace, parseTrace } from "../engine/trace_text";
 import { LiftedWorld, type GroundedAction } from "../engine/world";
 import type { App } from "./app";
-import { copy, count, h, shown } from "./dom";
+import { called, copy, count, h, shown } from "./dom";
 import { draw } from "./drawing";
 import { mark, SENTENCES, sureness, WORDS } from "./marks";
 
@@ -97,12 +97,12 @@ function stepChip(app: App, name: string, ok: boolean, index: number): HTMLEleme
   return h("li", {},
     h("button", {
       type: "button", class: `step ${ok ? "" : "no"}`, "data-key": `step-${index}`, "aria-pressed": String(chosen),
-      "aria-label": `step ${index + 1}: ${shown(name)}, ${ok ? "worked" : "was refused"}`,
+      "aria-label": `step ${index + 1}: ${called(name)}, ${ok ? "worked" : "was refused"}`,
       onclick: () => {
         app.selected = { action: name, at: index };
         app.changed();
       },
-    }, h("span", { class: "number" }, String(index + 1)), shown(name), ok ? null : h("span", { class: "bang" }, " refused")),
+    }, h("span", { class: "number" }, String(index + 1)), called(name), ok ? null : h("span", { class: "bang" }, " refused")),
   );
 }
 
@@ -123,7 +123,7 @@ function editor(app: App): HTMLElement {
       const said = (error as Error).message;
       problem.textContent = (error as Error).constructor.name === "UnknownName" || /^unknown/.test(said) ? "" : shown(said);
       const unknown = unknownName(app, text.value);
-      if (unknown !== null) problem.textContent = `“${shown(unknown)}” is no action that is known here.`;
+      if (unknown !== null) problem.textContent = `“${called(unknown)}” is no action that is known here.`;
     }
   };
   return h("div", { class: "editor" },
@@ -157,7 +157,7 @@ function stateView(app: App, view: View, names: string[]): HTMLElement {
   const fresh = new Set(atoms.filter((atom) => last >= 0 && view.state.since.get(atom) === last));
   const chip = (atom: string, holds: boolean) =>
     h("li", { class: `atom ${holds ? "" : "false"} ${fresh.has(atom) ? "fresh" : ""}` },
-      shown(atom), holds ? null : h("span", { class: "sr" }, " is false"), fresh.has(atom) ? h("span", { class: "sr" }, ", just changed") : null);
+      called(atom), holds ? null : h("span", { class: "sr" }, " is false"), fresh.has(atom) ? h("span", { class: "sr" }, ", just changed") : null);
   const sorted = (list: string[]) => [...list].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   const rest = sorted(atoms.filter((atom) => !view.state.holds(atom)));
   const inside: (Node | null)[] = [];
@@ -184,7 +184,7 @@ function cards(app: App, words: string[][]): HTMLElement {
   for (const found of words) for (const name of new Set(found.slice(1))) about.get(name)?.push(found);
   const shownCards = [...about].filter(([, held]) => held.length > 0).slice(0, 60);
   return h("ul", { class: "cards" }, shownCards.map(([name, held]) =>
-    h("li", { class: "card" }, h("b", {}, shown(name)),
+    h("li", { class: "card" }, h("b", {}, called(name)),
       h("ul", {}, held.slice(0, 8).map(([predicate, ...args]) =>
         h("li", {}, shown(args.length === 1 ? predicate! : `${predicate} ${args.map((x) => (x === name ? "·" : x)).join(" ")}`)))))));
 }
@@ -253,7 +253,7 @@ function actionRow(app: App, one: Judged): HTMLElement {
     h("button", {
       type: "button", class: `action ${one.level}`, "data-key": `action-${name}`, "data-action": name, "data-level": one.level,
       "aria-pressed": String(selected),
-      "aria-label": `${shown(name)}: ${WORDS[one.level]}`,
+      "aria-label": `${called(name)}: ${WORDS[one.level]}`,
       onclick: () => {
         if (one.level === "works" || one.level === "likely") app.step(name, true);
         else {
@@ -264,9 +264,9 @@ function actionRow(app: App, one: Judged): HTMLElement {
         }
       },
       onmouseenter: undefined,
-    }, mark(one.level), h("span", { class: "name" }, shown(name)), h("span", { class: "word" }, WORDS[one.level])),
+    }, mark(one.level), h("span", { class: "name" }, called(name)), h("span", { class: "word" }, WORDS[one.level])),
     h("button", {
-      type: "button", class: "ask", "data-key": `why-${name}`, "data-why": name, "aria-label": `why ${shown(name)}`, title: "Why?",
+      type: "button", class: "ask", "data-key": `why-${name}`, "data-why": name, "aria-label": `why ${called(name)}`, title: "Why?",
       onclick: () => {
         app.selected = { action: name, at: app.trace.steps.length };
         app.changed();
@@ -303,7 +303,7 @@ function whyView(app: App, now: View): HTMLElement {
   const happened = isStep ? steps[selected.at]![1] : null;
   return h("div", { class: `reason ${level}`, "data-why-level": level },
     h("p", { class: "about" }, isStep ? `Step ${selected.at + 1}` : steps.length > 0 ? `After ${count(steps.length, "step")}` : "At the start"),
-    h("p", { class: "verdict" }, mark(level), h("span", {}, h("b", {}, shown(action.name)), h("span", { class: "word" }, ` ${WORDS[level]}`))),
+    h("p", { class: "verdict" }, mark(level), h("span", {}, h("b", {}, called(action.name)), h("span", { class: "word" }, ` ${WORDS[level]}`))),
     h("p", {}, SENTENCES[level],
       happened === null ? "" : happened ? " In this trace it worked." : " In this trace it was refused."),
     buttons(app, action, level, isStep ? selected.at : null),
@@ -350,8 +350,8 @@ function needs(app: App, view: View, action: GroundedAction): HTMLElement {
       return h("li", { class: holds ? "holds" : "fails" },
         h("span", { class: "tick", "aria-hidden": "true" }, holds ? "✓" : "✗"),
         h("span", {},
-          h("b", {}, shown(atom)), holds ? " is true" : " is false",
-          step !== null ? `, since step ${since! + 1}: ${shown(step[0])}` : ", since the start",
+          h("b", {}, called(atom)), holds ? " is true" : " is false",
+          step !== null ? `, since step ${since! + 1}: ${called(step[0])}` : ", since the start",
           support ? h("span", { class: "evidence" }, sureness(support.level), ` that it is needed: ${support.level}`, placesOf(support)) : null));
     })));
 }
@@ -409,6 +409,6 @@ function placeLink(app: App, place: LogPlace): HTMLElement {
 
 function effects(action: GroundedAction): HTMLElement {
   const part = (title: string, atoms: string[]) =>
-    h("div", {}, h("dt", {}, title), h("dd", {}, atoms.length > 0 ? atoms.map(shown).join(", ") : "nothing"));
+    h("div", {}, h("dt", {}, title), h("dd", {}, atoms.length > 0 ? atoms.map(called).join(", ") : "nothing"));
   return h("dl", { class: "effects" }, part("makes true", action.add), part("makes false", action.delete));
 }
