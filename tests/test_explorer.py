@@ -158,7 +158,8 @@ def test_logs_without_and_with_arguments_and_with_wrong_labels(tmp_path: Path, r
 
 def test_the_page_lists_the_actions_that_python_lists(tmp_path: Path) -> None:
     learned = learn_family("maze-5x5", 20, tmp_path / "run")
-    trace = Trace((), (), learned.summary.sample[0].trace.init)
+    cells = [name for group in learned.summary.objects for name in group]
+    trace = Trace((), (), frozenset(f"free_{cell}" for cell in cells) | {"at_c1-1"})
     record = learned.explore().record
     every, tried = ask_page(["listActions", record, as_page(trace), False], ["listActions", record, as_page(trace), True])
     assert sorted(every) == sorted(reply.action for reply in learned.next(trace))

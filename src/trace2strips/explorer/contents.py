@@ -29,6 +29,7 @@ MOST_RULES = 1_500  # rows of the model's table
 MOST_STARTS = 12  # that the page offers to begin with
 MOST_WORLD = 300_000  # characters of the model
 MOST_LISTED = 200  # suspects, suggestions, log rows and the like
+MOST_TRIED = 5_000  # names of actions
 BINS = 12  # of trace lengths
 LEFT_OUT = ("format", "names", "worked", "told", "example", "sample")  # of a summary: the page does without
 NO_SUMMARY = (
@@ -150,6 +151,7 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
         rules = rules_record(learned.rules)
         if len(learned.rules.rules) > MOST_RULES:
             limits.append(f"The table shows {MOST_RULES:,} of {len(learned.rules.rules):,} rules.")
+    actions = learned.vocabulary.actions
     return {
         "format": FORMAT,
         "title": around.title,
@@ -160,6 +162,7 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
         "assumptions": list(figures.assumptions),
         "domain": figures.domain,
         "world": world,
+        "tried": list(actions) if learned.lifted is not None and len(actions) <= MOST_TRIED else None,
         "init_states": list(learned.vocabulary.init_states),
         "tells_atoms": learned.vocabulary.has_init_false,
         "starts": starts_record(learned, known, around.log),

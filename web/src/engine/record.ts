@@ -178,6 +178,7 @@ export interface PageRecord {
   assumptions: string[];
   domain: string | null;
   world: LiftedRecord | GroundRecord | null;
+  tried: string[] | null; // actions of the log; null: not told, or of no interest where nothing is lifted
   init_states: string[];
   tells_atoms: boolean;
   starts: Start[];

@@ -16,6 +16,7 @@ export interface Found {
 
 const BREADTH = 20_000; // states; more are left to the greedy search
 const GREEDY = 20_000;
+const PATIENCE = 4_000; // milliseconds for both: a page that does not answer is of no use
 
 interface Compiled {
   name: string;
@@ -51,24 +52,29 @@ export function search(start: State, goal: Goal, actions: readonly GroundedActio
   const root: Node = { bits: Uint8Array.from(first), parent: null, action: -1 };
   const seen = new Set([keyOf(root.bits)]);
   if (reached(root.bits)) return { plan: [], states: 1, complete: true, shortest: true };
+  const deadline = performance.now() + PATIENCE;
   let layer = [root];
-  while (layer.length > 0 && seen.size < BREADTH) {
+  while (layer.length > 0 && seen.size < BREADTH && performance.now() < deadline - PATIENCE / 2) {
     const next: Node[] = [];
     for (const node of layer) {
       for (const child of children(node, all, seen)) {
         if (reached(child.bits)) return { plan: planOf(child, all), states: seen.size, complete: true, shortest: true };
         next.push(child);
       }
-      if (seen.size >= BREADTH) break;
+      if (seen.size >= BREADTH || performance.now() >= deadline - PATIENCE / 2) {
+        next.push(node); // not all was looked at
+        break;
+      }
     }
     layer = next;
   }
   if (layer.length === 0) return { plan: null, states: seen.size, complete: true, shortest: true };
-  return greedy(root, all, wanted, unwanted, reached, seen.size);
+  return greedy(root, all, wanted, unwanted, reached, seen.size, deadline);
 }
 
 function greedy(
   root: Node, all: Compiled[], wanted: number[], unwanted: number[], reached: (bits: Uint8Array) => boolean, before: number,
+  deadline: number,
 ): Found {
   const seen = new Set([keyOf(root.bits)]);
   const needing: number[][] = [...root.bits].map(() => []);
@@ -80,7 +86,7 @@ function greedy(
   };
   push(root);
   let looked = 0;
-  while (looked < GREEDY) {
+  while (looked < GREEDY && performance.now() < deadline) {
     const bucket = buckets.find((nodes) => nodes !== undefined && nodes.length > 0);
     if (bucket === undefined) return { plan: null, states: before + seen.size, complete: true, shortest: false };
     const node = bucket.shift()!;

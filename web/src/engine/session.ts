@@ -31,9 +31,11 @@ export class Session {
   readonly world: World | null;
   readonly certainty: Certainty | null;
   private readonly surely: World | null = null;
+  private readonly tried: Set<string> | null;
 
   constructor(readonly record: PageRecord) {
     const world = record.world;
+    this.tried = record.tried === null ? null : new Set(record.tried);
     this.certainty = record.summary === null ? null : new Certainty(record.summary);
     if (world === null) {
       this.world = null;
@@ -86,11 +88,16 @@ export class Session {
     return { action, level, guess, missing, reply };
   }
 
+  /** Whether the log tries the action with these very objects; true where that is not known. */
+  isTried(name: string): boolean {
+    return this.tried === null || this.tried.has(name);
+  }
+
   explain(view: View, name: string): Explanation | null {
     return view.standing?.explain(name) ?? null;
   }
 
-  /** All that can be attempted: over the objects of the trace, each in places of its types. `tried`: only objects that
+  /** All that can be attempted: over the objects, each in places of its types. `tried`: only objects that
    * the log has together, where it shows a relation that nobody told. */
   actions(trace: Trace, tried: boolean): { names: string[]; more: boolean } {
     const world = this.need();
@@ -126,14 +133,15 @@ export class Session {
     return { names, more: false };
   }
 
-  /** Those that the trace names; where it names none, all that are known. */
+  /** All that are known; where the trace names others, it is about another world of the same kind: those of the trace. */
   objects(trace: Trace): Set<string> {
     const naming = this.need().naming;
     const found = new Set<string>();
     for (const name of [...(trace.init ?? []), ...trace.steps.map(([action]) => action)]) {
       for (const word of naming.words(name).slice(1)) found.add(word);
     }
-    return found.size > 0 ? found : new Set(this.record.typing.objects.flat());
+    const known = new Set(this.record.typing.objects.flat());
+    return [...found].every((name) => known.has(name)) ? known : found;
   }
 
   private typesOf(name: string, trace: Trace): number[] {

@@ -64,7 +64,9 @@ function goal(app: App, atoms: string[], names: string[], holds: (atom: string) 
     h("p", { class: "buttons" },
       h("button", { type: "button", class: "primary", "data-key": "find", disabled: asking, onclick: () => findHere(app, names) }, "Find a plan"),
       serve ? serve.planners.map((planner) => h("button", { type: "button", class: "plain", "data-key": `ask-${planner}`, disabled: asking, onclick: () => askServer(app, planner) }, `Ask ${planner}`)) : null),
-    h("p", { class: "hint" }, serve ? "“Find a plan” searches in this page; the planner runs on your machine." : "A small search in this page; `trace2strips explore RUN --serve` offers real planners."));
+    serve
+      ? h("p", { class: "hint" }, "“Find a plan” searches in this page; the planner runs on your machine.")
+      : h("p", { class: "hint" }, "A small search in this page; ", h("code", {}, "trace2strips explore RUN --serve"), " offers real planners."));
 }
 
 function aims(app: App): { true: string[]; false: string[] } | null {

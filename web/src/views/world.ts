@@ -306,6 +306,8 @@ function whyView(app: App, now: View): HTMLElement {
     h("p", { class: "verdict" }, mark(level), h("span", {}, h("b", {}, called(action.name)), h("span", { class: "word" }, ` ${WORDS[level]}`))),
     h("p", {}, SENTENCES[level],
       happened === null ? "" : happened ? " In this trace it worked." : " In this trace it was refused."),
+    app.session.isTried(action.name) ? null
+      : h("p", { class: "hint untried" }, "The log never tries this with these objects. What is said here assumes that it can be tried at all."),
     buttons(app, action, level, isStep ? selected.at : null),
     needs(app, view, action),
     proof(app, view, action),
