@@ -65,6 +65,7 @@ class Watched:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
+        self.page.wait_for_selector("#panel > *")
 
     def check(self) -> None:
         assert self.complaints == []

@@ -91,7 +91,7 @@ export function mount(): void {
     if (event.shiftKey) app.redo();
     else app.undo();
   });
-  draw();
+  requestAnimationFrame(() => setTimeout(draw, 0)); // head and tabs are painted before a long trace is looked at
 }
 
 /** Views are drawn anew when something changes; who was using the keyboard stays where he was. */

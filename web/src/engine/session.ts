@@ -22,7 +22,6 @@ export interface View {
   state: State;
   sure: State; // by the model without free bits
   standing: Standing | null;
-  states: State[]; // before each step, and after the last
 }
 
 export class UnknownName extends Error {}
@@ -64,7 +63,6 @@ export class Session {
     const world = this.need();
     const state = world.start(trace);
     const sure = this.surely?.start(trace) ?? state;
-    const states = [state.copy()];
     for (const [name] of trace.steps) this.grounded(name); // all are known before anything happens
     const standing = this.certainty === null ? null : new Standing(this.certainty, trace);
     trace.steps.forEach(([name, ok], i) => {
@@ -72,9 +70,8 @@ export class Session {
         state.apply(this.grounded(name), i);
         if (this.surely) sure.apply(this.surely.action(name)!, i);
       }
-      states.push(state.copy());
     });
-    return { trace, state, sure, standing, states };
+    return { trace, state, sure, standing };
   }
 
   judge(view: View, name: string): Judged {

@@ -36,13 +36,6 @@ export class State {
     if (this.holds(atom) !== value) this.since.set(atom, step);
     this.changed.set(atom, value);
   }
-
-  copy(): State {
-    const other = new State(this.first);
-    for (const [atom, value] of this.changed) other.changed.set(atom, value);
-    for (const [atom, step] of this.since) other.since.set(atom, step);
-    return other;
-  }
 }
 
 export interface World {
