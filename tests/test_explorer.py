@@ -55,7 +55,9 @@ def test_the_bundle_is_what_the_source_builds(tmp_path: Path) -> None:
     for name in ("bundle.js", "bundle.css", "LICENSES.txt"):
         theirs = (ROOT / "src" / "trace2strips" / "explorer" / name).read_bytes()
         assert (tmp_path / name).read_bytes() == theirs, f"{name}: run `npm run build` in web/"
-    checked = subprocess.run([shutil.which("npx") or "npx", "tsc", "--noEmit"], cwd=web, check=False, capture_output=True)
+    checked = subprocess.run(
+        [shutil.which("npx") or "npx", "tsc", "--noEmit"], cwd=web, check=False, capture_output=True
+    )
     assert checked.returncode == 0, checked.stdout.decode()
 
 
@@ -94,7 +96,10 @@ def compare_answers(learned: Learned, traces: list[Trace], names: list[str], cou
         guesses = standing.guess(chosen)
         found = [standing.explain(name, guesses[name]) for name in chosen]
         expected.append(
-            [[e.reply.answer, e.reply.guess == "works", e.reply.live, e.reply.ruled_out, list(e.because)] for e in found]
+            [
+                [e.reply.answer, e.reply.guess == "works", e.reply.live, e.reply.ruled_out, list(e.because)]
+                for e in found
+            ]
         )
     (answers,) = ask_page(["answerAll", learned.explore().record, asked])
     counts: Counter[str] = Counter()
@@ -161,7 +166,9 @@ def test_the_page_lists_the_actions_that_python_lists(tmp_path: Path) -> None:
     cells = [name for group in learned.summary.objects for name in group]
     trace = Trace((), (), frozenset(f"free_{cell}" for cell in cells) | {"at_c1-1"})
     record = learned.explore().record
-    every, tried = ask_page(["listActions", record, as_page(trace), False], ["listActions", record, as_page(trace), True])
+    every, tried = ask_page(
+        ["listActions", record, as_page(trace), False], ["listActions", record, as_page(trace), True]
+    )
     assert sorted(every) == sorted(reply.action for reply in learned.next(trace))
     assert set(tried) == set(every) & set(learned.vocabulary.actions)
 
@@ -277,7 +284,12 @@ def test_a_page_is_small_and_a_run_keeps_it(tmp_path: Path, run: Run) -> None:
     assert '<a href="explore.html">' in card
     record = json.loads(re.search(rb'id="data">(.*?)</script>', page, flags=re.DOTALL)[1])  # type: ignore[index]
     assert record["hidden"] is None or record["hidden"]["name"] == "blocksworld-5b"
-    assert [row["action"] for row in record["hidden"]["rows"]] == ["pick-up(x)", "put-down(x)", "stack(x, y)", "unstack(x, y)"]
+    assert [row["action"] for row in record["hidden"]["rows"]] == [
+        "pick-up(x)",
+        "put-down(x)",
+        "stack(x, y)",
+        "unstack(x, y)",
+    ]
     assert record["hidden"]["rows"][2]["needs"] == ["holding(x)", "clear(y)"]
 
 
@@ -501,3 +513,14 @@ def test_the_server_refuses_all_others(server: tuple[Server, Learned]) -> None:
         found, _ = request(serving, method, path, body, **headers)
         assert found == status, (method, path, headers)
 
+
+def test_the_report_leads_to_a_page_that_is_there(tmp_path: Path) -> None:
+    from trace2strips.commands.report import find_explorer
+
+    out = tmp_path / "report"
+    out.mkdir()
+    assert find_explorer(out) is None
+    (tmp_path / "demo.html").write_text("the demo's")
+    assert find_explorer(out) == "../demo.html"
+    (out / "explore.html").write_text("its own")
+    assert find_explorer(out) == "explore.html"

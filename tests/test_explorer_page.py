@@ -4,15 +4,17 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import Run
-from explored import FAMILIES, as_page, learn_door, learn_family, write_office
+from explored import FAMILIES, ROOT, learn_door, learn_family, write_office
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from trace2strips.commands.explore import find_plan, surroundings
@@ -237,7 +239,9 @@ def transformers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     found = {}
     for name, settings in (("strips", {"form": "attention", "steps": 500}), ("strips+completion", {"steps": 500}),
                            ("sb", {"steps": 20, "network_only": True})):  # fmt: skip
-        rows = [{"stage": "training", "attempt": 1, "step": s, "loss": 1 / s, "accuracy": s / 500} for s in (100, 300, 500)]
+        rows = [
+            {"stage": "training", "attempt": 1, "step": s, "loss": 1 / s, "accuracy": s / 500} for s in (100, 300, 500)
+        ]
         learned = learn(log, make_learner(name, settings))
         path = folder / name
         found[name] = write_page(learned, path, Surroundings(title=name, log=log, training=tuple(rows)))
@@ -297,7 +301,9 @@ def test_hostile_names_are_text(context: BrowserContext, tmp_path: Path) -> None
     assert "nul\\x01\\x1b[31m" in shown
     assert EVIL[0] in shown
     for name in EVIL[:4]:
-        page.evaluate("name => [...document.querySelectorAll('[data-why]')].find(e => e.dataset.why === name).click()", name)
+        page.evaluate(
+            "name => [...document.querySelectorAll('[data-why]')].find(e => e.dataset.why === name).click()", name
+        )
         expect(page.locator(".verdict b")).to_have_text(shown_name(name))
     for tab in ("model", "log", "plan", "training"):
         page.locator(f"#tab-{tab}").click()
@@ -311,8 +317,7 @@ def test_hostile_names_are_text(context: BrowserContext, tmp_path: Path) -> None
 
 
 def shown_name(name: str) -> str:
-    escapes: Callable[[re.Match[str]], str] = lambda m: m[0].encode("unicode_escape").decode()
-    return re.sub(r"[^\x20-\x7e]", escapes, name)
+    return "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in name)
 
 
 def test_keyboard_labels_phone_paper_and_both_schemes(browser: Browser, tmp_path: Path) -> None:
@@ -357,7 +362,8 @@ def test_keyboard_labels_phone_paper_and_both_schemes(browser: Browser, tmp_path
 
 def contrast_failures(page: Page) -> list[str]:
     """Texts whose contrast with what is behind them is less than 4.5."""
-    return list(page.evaluate("""() => {
+    return list(
+        page.evaluate("""() => {
       const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
       const rgb = (text) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
       const luminance = ([r, g, b]) => { const f = (x) => { x /= 255; return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; }; return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
@@ -370,7 +376,8 @@ def contrast_failures(page: Page) -> list[str]:
         if ((a + 0.05) / (b + 0.05) < 4.5) found.push(e.className + ': ' + e.textContent.slice(0, 40));
       }
       return found;
-    }"""))
+    }""")
+    )
 
 
 def test_a_plan_by_a_real_planner(context: BrowserContext, tmp_path: Path) -> None:
@@ -387,6 +394,18 @@ def test_a_plan_by_a_real_planner(context: BrowserContext, tmp_path: Path) -> No
         page.get_by_role("button", name="Ask mimir").click()
         expect(page.locator("section:has(#plan-title)")).to_contain_text(re.compile("A plan by mimir|so already"))
         assert watched.complaints == []
-        assert {url.split("/")[2] for url in watched.requests if url.startswith("http")} == {f"127.0.0.1:{server.server_port}"}
+        assert {url.split("/")[2] for url in watched.requests if url.startswith("http")} == {
+            f"127.0.0.1:{server.server_port}"
+        }
         server.shutdown()
         thread.join()
+
+
+@pytest.mark.usefixtures("browser")
+def test_first_paint_is_measured(tmp_path: Path) -> None:
+    """The benchmark runs; what it measures is for people to read."""
+    script = ROOT / "benchmarks" / "explorer.py"
+    subprocess.run([sys.executable, script, "--quick", "--out", tmp_path / "x.json"], check=True, capture_output=True)
+    rows = json.loads((tmp_path / "x.json").read_text())["rows"]
+    assert [row["world"] for row in rows] == ["200 actions", "blocksworld-5b"]
+    assert all(row["bytes"] < 2_000_000 and row["first_paint_ms"] > 0 for row in rows)

@@ -123,7 +123,9 @@ class Surroundings:
 
 def make_record(learned: Any, known: Known, attention: Attention | None, around: Surroundings) -> dict[str, Any]:
     """Of a `Learned`; `known` and `attention` are what its learner says."""
-    figures, limits, empty = learned.figures, [], {}
+    figures = learned.figures
+    limits: list[str] = []
+    empty: dict[str, str] = {}
     world = world_record(learned)
     if world is not None and (size := len(json.dumps(world))) > MOST_WORLD:
         limits.append(f"The model is left out: it would take {size:,} characters, at most {MOST_WORLD:,} are shown.")
@@ -253,7 +255,7 @@ def pddl_record(learned: Any, around: Surroundings) -> list[tuple[str, str]]:
         return []
     files = {name: text for name, text in learned.learner.pddl_files(learned).items() if name.endswith(".pddl")}
     first = {"domain.pddl": files.pop("domain.pddl")} if "domain.pddl" in files else {"model.pddl": learned.pddl()}
-    more = dict(list(sorted(files.items()))[:1]) if len(files) <= 1 else {}
+    more = dict(sorted(files.items())[:1]) if len(files) <= 1 else {}
     found = {**first, **more, **around.pddl}
     return [(name, text) for name, text in found.items() if len(text) <= MOST_PDDL]
 
@@ -278,7 +280,8 @@ def log_record(log: LogView, learned: Any) -> dict[str, Any]:
 
     suspects = learned.suspects[:MOST_LISTED]
     odd = {suspect.trace - 1 for suspect in suspects}
-    shown, steps = [], 0
+    shown: list[dict[str, Any]] = []
+    steps = 0
     for one in sorted(log.traces, key=lambda kept: (kept.number not in odd, kept.number)):
         steps += len(one.trace.actions) + len(one.trace.init or ())
         if steps > MOST_STEPS and shown:

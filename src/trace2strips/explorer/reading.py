@@ -96,4 +96,3 @@ def random_steps(model: StripsModel, state: frozenset[str], rng: np.random.Gener
             yield name, ok
             if ok:
                 state = model.action(name).progress(state)
-

@@ -59,23 +59,28 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         if not self.is_welcome("/plan"):
             return
-        if self.headers.get("Origin") not in (None, self.server.origins[self.headers["Host"]]):
-            return self.refuse(403, "another origin")
-        if self.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
-            return self.refuse(415, "not JSON")  # a form of another page cannot send this
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LARGEST_QUESTION:
-            return self.refuse(413, "too long, or of no length")
+        if self.headers.get("Origin") not in (None, self.server.origins[self.headers["Host"]]):
+            self.refuse(403, "another origin")
+        elif self.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
+            self.refuse(415, "not JSON")  # a form of another page cannot send this
+        elif not length.isdecimal() or int(length) > LARGEST_QUESTION:
+            self.refuse(413, "too long, or of no length")
+        else:
+            self.answer(self.rfile.read(int(length)))
+
+    def answer(self, text: bytes) -> None:
         try:
-            question = json.loads(self.rfile.read(int(length)))
+            question = json.loads(text)
             if not isinstance(question, dict):
-                return self.refuse(400, "no question")
+                raise ValueError("no question")
             with self.server.planning:
                 found = self.server.answer(question)
         except UserError as error:
             found = {"error": str(error)}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return self.refuse(400, "no question")
+            self.refuse(400, "no question")
+            return
         self.send(200, json.dumps(found).encode(), "application/json")
 
     def is_welcome(self, path: str) -> bool:

@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, shorten
-from trace2strips.files import writing_text
 from trace2strips.explorer.contents import Attention, Known, Surroundings, make_record
 from trace2strips.explorer.page import format_explorer, format_frame
+from trace2strips.files import writing_text
 from trace2strips.learners.card import Card
 from trace2strips.learners.rules import AtomExplanation, Rules, rules_of_world
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run

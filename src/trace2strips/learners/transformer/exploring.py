@@ -16,11 +16,11 @@ from trace2strips.traces import Dataset
 
 ABOUT = {
     "attention": "Each head is an atom. A step that needs the atom reads the nearest earlier step that changes it: the"
-    " stick-breaking weights of the trained network. Hard: the same with every parameter rounded to 0 or 1, which is the"
-    " STRIPS model.",
-    "factored": "Each head is an atom. A head keeps the value of the last step that changed it, and a step that needs the"
-    " atom asks for that: the weight of a step is how much of its effect is left. Hard: the same with every parameter"
-    " rounded to 0 or 1, which is the STRIPS model.",
+    " stick-breaking weights of the trained network. Hard: the same with every parameter rounded to 0 or 1, which is"
+    " the STRIPS model.",
+    "factored": "Each head is an atom. A head keeps the value of the last step that changed it, and a step that needs"
+    " the atom asks for that: the weight of a step is how much of its effect is left. Hard: the same with every"
+    " parameter rounded to 0 or 1, which is the STRIPS model.",
 }
 
 

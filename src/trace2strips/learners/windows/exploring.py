@@ -34,7 +34,9 @@ def known_of(summary: Summary, questions: Questions) -> Known:
             for proof in proofs(summary)
         ),
         tuple(suggestions(questions)),
-        f"{summary.wrong_labels:,} labels are taken to be wrong, so nothing is certain." if summary.wrong_labels else "",
+        f"{summary.wrong_labels:,} labels are taken to be wrong, so nothing is certain."
+        if summary.wrong_labels
+        else "",
     )
     return Known(to_text(summary), summary.nothing_certain, summary.objects, tuple(types_in_atoms(summary)), log)
 
