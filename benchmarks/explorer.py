@@ -122,7 +122,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         if arguments is None:
             assert picture is not None
-            return take_picture(browser, picture)
+            take_picture(browser, picture)
+            return
         worlds = [("200 actions", large(arguments.quick))]
         worlds += [(name, family(name)) for name in FAMILIES[: 1 if arguments.quick else None]]
         rows = []

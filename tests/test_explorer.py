@@ -320,6 +320,26 @@ def test_too_much_for_a_page_is_left_out_and_said(tmp_path: Path, monkeypatch: p
     }  # fmt: skip
 
 
+def test_a_page_that_would_be_too_large_says_what_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned = learn_family("ferry-5c", 12, tmp_path / "run")
+    whole = learned.explore().record
+    assert whole["limits"] == []
+    sizes = {name: len(json.dumps(part)) for name, part in whole.items()}
+    monkeypatch.setattr(contents, "MOST_RECORD", sum(sizes.values()) - sizes["pddl"])
+    less = learned.explore().record
+    assert (len(less["log"]["traces"]), less["summary"]) == (0, whole["summary"])
+    assert [text.split(":")[0] for text in less["limits"]] == [
+        "Of the PDDL files only the first is here; the others are in the run folder.",
+        "The traces of the log are left out",
+    ]
+    monkeypatch.setattr(contents, "MOST_RECORD", 0)
+    least = learned.explore().record
+    assert least["summary"] is None
+    assert least["limits"][0].startswith("What is certain is left out")
+    old = replace(learned, summary=None).explore().record  # of an earlier version
+    assert old["typing"]["objects"] == whole["typing"]["objects"]
+
+
 def test_suspects_and_inexplicable_refusals_are_in_the_log(tmp_path: Path) -> None:
     wrong = learn_door(tmp_path / "wrong", 60, wrong=0.02)
     log = wrong.explore().record["log"]

@@ -223,6 +223,20 @@ def test_a_world_is_tried_and_questioned(name: str, tmp_path: Path, run: Run, co
     done = trace_of(page)
     assert learned.ask(as_trace(done), action).guess == "works"
 
+    if name == "blocksworld-5b":
+        page.locator("#tab-plan").click()
+        page.locator("#enable").select_option("")
+        page.locator("#goal-atom").fill("on_b1_b2")
+        page.get_by_role("button", name="must be true").click()
+        page.locator("#goal-atom").fill("no atom")
+        page.get_by_role("button", name="must be false").click()
+        expect(page.locator(".plan .warning")).to_contain_text("is no atom here")
+        page.get_by_role("button", name="Find a plan").click()
+        for _ in range(page.locator(".plan-steps li").count()):
+            page.locator("[data-key=plan-next]").click()
+        page.get_by_role("button", name="See it in the world").click()
+        expect(page.locator(".atom", has_text="on_b1_b2").first).not_to_have_class(re.compile("false"))
+
     for tab in ("model", "attention", "training"):
         page.locator(f"#tab-{tab}").click()
     expect(page.locator("#panel svg.plot, #panel .plot svg").first).to_be_visible()
@@ -378,6 +392,20 @@ def contrast_failures(page: Page) -> list[str]:
       return found;
     }""")
     )
+
+
+def test_notebooks_show_the_page_in_a_frame(context: BrowserContext, tmp_path: Path) -> None:
+    learned = learn_door(tmp_path / "run")
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_content(f"<body>{learned.explore()._repr_html_()}</body>")
+    frame = page.frame_locator("iframe")
+    frame.locator("button.action.works").first.click()
+    expect(frame.locator(".steps .step")).to_have_count(1)
+    frame.get_by_role("button", name="Copy link").click()
+    expect(frame.locator("[data-key=share]")).to_have_text("Cannot be copied here")
+    assert errors == []
 
 
 def test_a_plan_by_a_real_planner(context: BrowserContext, tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ from trace2strips.traces.names import PLAIN, Naming, understand
 from trace2strips.traces.trace import Trace
 
 FORMAT = "explorer-1"
-MOST_SUMMARY = 500_000  # characters: with the script (1.2 MB) and all else the page stays under 2 MB
+MOST_SUMMARY = 500_000  # characters: most of what a page has room for
+MOST_RECORD = 750_000  # characters of all: with the script and the style, 1.22 MB, under 2 MB
+FEW_RULES = 200  # of the table, where there is no room
 MOST_STEPS = 12_000  # of kept traces that the page shows
 MOST_PDDL = 60_000  # characters of a file
 MOST_RULES = 1_500  # rows of the model's table
@@ -154,7 +156,7 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
         if len(learned.rules.rules) > MOST_RULES:
             limits.append(f"The table shows {MOST_RULES:,} of {len(learned.rules.rules):,} rules.")
     actions = learned.vocabulary.actions
-    return {
+    return fitted({
         "format": FORMAT,
         "title": around.title,
         "learner": learned.learner.name,
@@ -183,7 +185,30 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
         "limits": limits,
         "links": list(around.links),
         "serve": None if around.planners is None else {"planners": list(around.planners)},
-    }
+    })  # fmt: skip
+
+
+def fitted(record: dict[str, Any]) -> dict[str, Any]:
+    """With so much of it that the page stays small. What can be missed most easily goes first, and is said to."""
+    no_traces = {**record["log"], "traces": [], "names": []}
+    rules = record["rules"] and {**record["rules"], "rules": record["rules"]["rules"][:FEW_RULES]}
+    size = 0 if record["summary"] is None else len(json.dumps(record["summary"]))
+    cuts: tuple[tuple[str, Any, str], ...] = (
+        ("pddl", record["pddl"][:1], "Of the PDDL files only the first is here; the others are in the run folder."),
+        ("log", no_traces, "The traces of the log are left out: the page would be too large."),
+        ("attention", None, "What attention reads is left out: the page would be too large."),
+        ("rules", rules, f"The table shows {FEW_RULES} rules: the page would be too large."),
+        ("pddl", [], "The PDDL is left out: it is in the run folder."),
+        ("summary", None, NO_SUMMARY.format(size=size, most=MOST_SUMMARY)),
+    )
+    for name, less, said in cuts:
+        if len(json.dumps(record)) <= MOST_RECORD:
+            break
+        if record[name] != less:
+            empty = {**record["empty"], name: said} if name == "attention" else record["empty"]
+            limits = [said, *record["limits"]] if name == "summary" else [*record["limits"], said]
+            record = {**record, name: less, "limits": limits, "empty": empty}
+    return record
 
 
 def world_record(learned: Any) -> dict[str, Any] | None:

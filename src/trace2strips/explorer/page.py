@@ -62,7 +62,7 @@ def format_explorer(record: Mapping[str, Any]) -> str:
 <style id="{STYLE_NAME}">{style}</style>
 </head>
 <body>
-<div id="explorer"><noscript><p>The explorer is a program: it needs JavaScript, and nothing from the network.</p></noscript></div>
+<div id="explorer"><noscript><p>The explorer is a program: it needs JavaScript.</p></noscript></div>
 <script type="application/json" id="data">{as_data(record)}</script>
 <script>{script}</script>
 </body>

@@ -14,6 +14,7 @@ export class App {
   selected: { action: string; at: number } | null = null; // an action, and before which step it is asked about
   shownTrace: { number: number; attempt: number } | null = null; // in the log
   message = "";
+  hasAddress = true; // inside a notebook there is none to write to
   private past: Trace[] = [];
   private future: Trace[] = [];
   private readonly listeners: (() => void)[] = [];
@@ -55,7 +56,7 @@ export class App {
     try {
       history.replaceState(null, "", this.fragment);
     } catch {
-      // inside a notebook there is no address to write to
+      this.hasAddress = false;
     }
     for (const listener of this.listeners) listener();
   }

@@ -58,7 +58,8 @@ function traceBar(app: App, view: View): HTMLElement {
     h("button", { type: "button", class: "plain", "data-key": key, disabled, onclick: act, ...more }, label);
   const share = button("Copy link", "share", async () => {
     const address = location.href.replace(/#.*$/, "") + app.fragment;
-    share.textContent = (await copy(address)) ? "Copied" : "It is in the address bar";
+    if (await copy(address)) share.textContent = "Copied";
+    else share.textContent = app.hasAddress ? "It is in the address bar" : "Cannot be copied here";
   });
   const first = Math.max(0, trace.steps.length - MOST_CHIPS);
   return h("section", { class: "trace", "aria-labelledby": "trace-title" },

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from trace2strips.errors import UserError
 from trace2strips.explorer.contents import KeptTrace, Known, LogView
+from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.proofs import Proof, prove_refusal
 from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.saving import to_text
@@ -65,6 +66,16 @@ def suggestions(questions: Questions) -> Iterator[dict[str, object]]:
             "guess": one.reply.guess, "decided_if_works": one.decided_if_works,
             "decided_if_refused": one.decided_if_refused,
         }  # fmt: skip
+
+
+def objects_of(lifted: LiftedWorld, actions: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """The objects of each type, by where they stand in these actions."""
+    types = {action.schema: action.types for action in lifted.actions}
+    found: dict[int, set[str]] = defaultdict(set)
+    for schema, objects in map(lifted.naming.schema, actions):
+        for kind, name in zip(types.get(schema, ()), objects, strict=False):
+            found[kind].add(name)
+    return tuple(tuple(sorted(found[kind])) for kind in range(max(found, default=-1) + 1))
 
 
 def types_in_atoms(summary: Summary) -> Iterator[tuple[str, int, tuple[int, ...]]]:

@@ -35,7 +35,7 @@ from trace2strips.learners.windows.cautious import first_of_problem, first_trace
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Support, support_of, support_text
-from trace2strips.learners.windows.exploring import known_of
+from trace2strips.learners.windows.exploring import known_of, objects_of
 from trace2strips.learners.windows.fitting import fit_clean
 from trace2strips.learners.windows.instances import over_actions, pddl_files, read_problem, world_about
 from trace2strips.learners.windows.lifted import LiftedWorld
@@ -285,7 +285,9 @@ class Windows(Learner):
         return Questions(learned.summary, lifted_of(learned))
 
     def known(self, learned: Learned) -> Known:
-        return Known() if learned.summary is None else known_of(learned.summary, self.questions(learned))
+        if learned.summary is None:  # of an earlier version
+            return Known(objects=objects_of(lifted_of(learned), learned.vocabulary.actions))
+        return known_of(learned.summary, self.questions(learned))
 
     def summary_to_text(self, summary: Summary) -> str:
         return to_text(summary)
