@@ -343,6 +343,8 @@ def test_keyboard_labels_phone_paper_and_both_schemes(browser: Browser, tmp_path
         page = watched.page
         for tab in ("world", "model", "log", "plan", "training"):
             page.locator(f"#tab-{tab}").click()
+            if tab == "model":
+                page.locator(".graph canvas").first.wait_for()
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 0, tab
         page.locator("#tab-world").click()

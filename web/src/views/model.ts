@@ -138,7 +138,7 @@ function drawGraph(host: HTMLElement, rules: Rule[], names: Map<string, string>)
       { selector: "edge.adds", style: { "line-color": colour("--yes"), "target-arrow-color": colour("--yes") } },
       { selector: "edge.deletes", style: { "line-color": colour("--no"), "target-arrow-color": colour("--no"), "line-style": "dashed", "target-arrow-shape": "tee" } },
     ],
-    layout: { name: "dagre", rankDir: "LR", nodeSep: 34, rankSep: 96, padding: 16 } as never,
+    layout: { name: "dagre", rankDir: host.clientWidth < 640 ? "TB" : "LR", nodeSep: 34, rankSep: host.clientWidth < 640 ? 60 : 96, padding: 16 } as never,
   });
   drawn.on("tap", "node", (event) => {
     drawn.elements().removeClass("dim");
