@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,6 @@ class Surroundings:
     hidden: HiddenModel | None = None
     links: tuple[tuple[str, str], ...] = ()  # title and address
     planners: tuple[str, ...] | None = None  # that a server offers
-    pddl: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_record(learned: Any, known: Known, attention: Attention | None, around: Surroundings) -> dict[str, Any]:
@@ -175,12 +174,12 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
         "support": [asdict(one) for one in learned.support] if summary is not None or world is not None else [],
         "rules": rules,
         "hidden": None if around.hidden is None else asdict(around.hidden),
-        "pddl": pddl_record(learned, around),
+        "pddl": pddl_record(learned),
         "log": log,
         "suggestions": list(known.log.suggestions[:MOST_LISTED]),
         "training": {"rows": training_rows(around.training)},
         "lengths": lengths,
-        "attention": None if attention is None else attention_record(attention),
+        "attention": None if attention is None else asdict(attention),
         "empty": empty,
         "limits": limits,
         "links": list(around.links),
@@ -275,13 +274,13 @@ def rules_record(rules: Any) -> dict[str, Any]:
     }
 
 
-def pddl_record(learned: Any, around: Surroundings) -> list[tuple[str, str]]:
+def pddl_record(learned: Any) -> list[tuple[str, str]]:
     if learned.world is None:
         return []
     files = {name: text for name, text in learned.learner.pddl_files(learned).items() if name.endswith(".pddl")}
     first = {"domain.pddl": files.pop("domain.pddl")} if "domain.pddl" in files else {"model.pddl": learned.pddl()}
     more = dict(sorted(files.items())[:1]) if len(files) <= 1 else {}
-    found = {**first, **more, **around.pddl}
+    found = {**first, **more}
     return [(name, text) for name, text in found.items() if len(text) <= MOST_PDDL]
 
 
@@ -349,10 +348,6 @@ def lengths_record(learned: Any, known: Known, around: Surroundings) -> dict[str
         if mine.any():
             rows.append({"from": low, "to": high - 1, "right": int((~wrong[mine]).sum()), "traces": int(mine.sum())})
     return {"of": around.log_name, "rows": rows}
-
-
-def attention_record(attention: Attention) -> dict[str, Any]:
-    return asdict(attention)
 
 
 def rows_of_model(model: StripsModel) -> tuple[dict[str, Any], ...]:

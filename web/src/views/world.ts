@@ -264,7 +264,6 @@ function actionRow(app: App, one: Judged): HTMLElement {
           if (matchMedia("(max-width: 60rem)").matches) document.getElementById("why")?.scrollIntoView({ behavior: "smooth" });
         }
       },
-      onmouseenter: undefined,
     }, mark(one.level), h("span", { class: "name" }, called(name)), h("span", { class: "word" }, WORDS[one.level])),
     h("button", {
       type: "button", class: "ask", "data-key": `why-${name}`, "data-why": name, "aria-label": `why ${called(name)}`, title: "Why?",
