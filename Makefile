@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 2
 export NUMBA_NUM_THREADS ?= 2
 
-.PHONY: help demo test check format bench report tables lock clean
+.PHONY: help demo test check format bench report tables web lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,7 +15,11 @@ demo: $(VENV)/default ## set up, then show the main job
 	mkdir -p build
 	$(BIN)/trace2strips demo --out build/demo.pddl
 
-test: $(VENV)/all ## set up everything, then run all tests
+# The page's script is checked in; a test builds it again, where there is Node.
+NODE := $(shell command -v npm)
+WEB := $(if $(NODE),web/node_modules/.package-lock.json)
+
+test: $(VENV)/all $(WEB) ## set up everything, then run all tests
 	OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 check: $(VENV)/all ## lint, format and types
@@ -27,7 +31,7 @@ format: $(VENV)/all ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-BENCHMARKS := any_log sampling problem_difficulty kernels attention decoder_trials planners equivalence world_metrics traces_needed completion one_state windows windows_equivalence windows_untold windows_not_strips windows_speed windows_theorems windows_everyday foreign
+BENCHMARKS := any_log sampling problem_difficulty kernels attention decoder_trials planners equivalence world_metrics traces_needed completion one_state windows windows_equivalence windows_untold windows_not_strips windows_speed windows_theorems windows_everyday foreign explorer
 bench: $(VENV)/all ## measure; figures go to results/
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --out results/$$name.json || exit 1; done
 
@@ -38,11 +42,17 @@ report: $(VENV)/all ## run what is missing of the paper's results, then write bu
 tables: $(VENV)/all ## write docs/results.md and the other measured tables of docs/ from results/
 	$(BIN)/python -m trace2strips.report.doc_tables
 
+web: web/node_modules/.package-lock.json ## build the explorer's page after a change in web/
+	cd web && npm run --silent check && npm run --silent build
+
 lock: ## resolve pyproject.toml anew into requirements/*.lock
 	./requirements/lock $(PYTHON)
 
 clean: ## remove what was set up and built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) web/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --ignore-scripts --silent
 
 # The default install is light; `all` adds PyTorch, Ray, planners and the tools. A changed lock or project file installs again.
 $(VENV)/default: requirements/default.lock pyproject.toml

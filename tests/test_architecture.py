@@ -24,15 +24,17 @@ planning: . planners planners.fast_downward planners.mimir planners.pyperplan pl
 worlds: walks domain blocksworld ferry npuzzle maze logistics pddl_files . sampling everyday
 brasp: language evaluation examples strips_program text . hard_attention
 
-learners: . layout training radam runs suspects verdicts rules card learner
+learners: . layout training radam runs suspects verdicts rules card
+explorer: . page contents reading serving
+learners: learner
 learners.windows: . starts projection reference encoding tables implied collection origins summary predicates memory
-learners.windows: saving answers proofs lifted simulation support evidence wording relations lifting instances lifted_learner cautious questions rows
+learners.windows: saving answers proofs lifted simulation support evidence wording relations lifting instances lifted_learner cautious questions exploring rows
 learners.windows: tolerant repair fitting statics constants start_groups reading learner parts streaming spreading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
-learners.transformer: . parameters kernels references optimiser network presets alone merging extraction learner module illustration
+learners.transformer: . parameters kernels references optimiser network presets alone merging extraction exploring learner module illustration
 learners.lifted_transformer: . layout kernels references network extraction learner
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
-learners.decoder: learner
+learners.decoder: exploring learner
 learners: registry learning holding_out telling
 
 judging: . predictors network_predictor history_pool boundaries world_metrics joint product_search invariants equivalence
@@ -42,7 +44,7 @@ experiments: cluster
 peers: amlgym_files cases trajectories signatures scoring outside adapter .
 report: rows tables outside sections markdown plots needed_plot page . illustration benchmarks scale scale_plots doc_tables
 commands: . terminal log_options sources domains sample check ground learning_run streamed_run own_world learn evaluate next why suggest
-commands: judge explain export plan compare brasp
+commands: judge explain export plan compare brasp explore
 commands: run_display reproduce report demonstration demo
 api cli __main__
 """

@@ -285,8 +285,8 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     assert commands <= {words[0], "terminal", "log_options"}
 
 
-def test_demo(run: Run) -> None:
-    result = run("demo")
+def test_demo(run: Run, tmp_path: Path) -> None:
+    result = run("demo", "--out", "demo.pddl")
     assert result.returncode == 0, result.stderr
     words = " ".join(result.stdout.split())
     assert "initial states? equivalent: proven" in words
@@ -295,6 +295,8 @@ def test_demo(run: Run) -> None:
     assert "refused, for certain" in words
     assert "tried out in the hidden world: it reaches the goal" in words
     assert re.search(r"Probably wrong: \S+ at trace 18, attempt 4", words)
+    assert "See, try and question it in a browser: demo.html" in words
+    assert '"name":"blocksworld-5b"' in (tmp_path / "demo.html").read_text()  # the hidden model stands beside
 
 
 OUT = ("--traces", 10, "--out", "o.t2s")

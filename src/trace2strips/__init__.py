@@ -36,8 +36,9 @@ frozenset({'before-open'})
 >>> print(learned.plan("after-open"))       # the plan itself, an action a line
 open
 
-`learned.save("run")` writes a run folder, and `t2s.load("run")` reads it. The command line does all this without Python
-and in the same folders: `trace2strips --help`.
+`learned.explore()` is a page on which the world can be tried and questioned: a notebook shows it, `.save("page.html")`
+writes it. `learned.save("run")` writes a run folder, and `t2s.load("run")` reads it. The command line does all this
+without Python and in the same folders: `trace2strips --help`.
 
 Who learns
 ==========

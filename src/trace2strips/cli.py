@@ -28,6 +28,7 @@ COMMANDS = {  # name → the first line of its help; the function of that name i
     "judge": "What is surprising or impossible in a new log.",
     "explain": "What an atom of a learned model seems to mean.",
     "export": "A learned model as PDDL, JSON, objects or a picture.",
+    "explore": "See, try and question a learned world in the browser.",
     "plan": "Plan with a learned, written or benchmark model.",
     "compare": "Do two models accept the same traces?",
     "brasp": "The B-RASP program of a model, run on a trace.",

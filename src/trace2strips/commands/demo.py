@@ -12,7 +12,9 @@ from trace2strips.files import check_writable
 
 
 def demo(
-    out: Annotated[Path | None, typer.Option(help="Write the learned PDDL here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the learned PDDL here, and the explorer's page beside it.")
+    ] = None,
 ) -> None:
     """Learn a hidden blocksworld from 20 traces, plan in a larger one."""
     from trace2strips.commands.demonstration import run_demo

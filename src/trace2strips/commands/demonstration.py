@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from trace2strips.commands.explore import hidden_model
+from trace2strips.explorer.contents import Surroundings
 from trace2strips.files import writing_text
 from trace2strips.judging.equivalence import DIFFERENT, EQUIVALENT, INVARIANTS, NOT_DISTINGUISHED, compare
 from trace2strips.judging.sources import Source
@@ -55,7 +57,10 @@ def run_demo(console: Console, out: Path | None = None) -> Learned:
     if out is not None:
         with writing_text(out, force=True) as stream:
             stream.write(texts["learned"])
+        page = out.with_suffix(".html")
+        learned.explore(Surroundings("The demo: five blocks", hidden=hidden_model(learned))).save(page, force=True)
         console.print(f"The domain for any planner: {out}")
+        console.print(f"See, try and question it in a browser: {page}")
     console.rule(f"A plan for a world four times as large: {LARGER}")
     show_plan(console, learned, get_domain(LARGER))
     console.rule(f"A log of a person's kind: {WORLD}")

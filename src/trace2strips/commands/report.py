@@ -39,7 +39,7 @@ def report(
     for path in (page, tables):
         check_writable(path, force)
     sections = make_sections(found)
-    texts = {page: format_page(found, sections), tables: format_markdown(sections)}
+    texts = {page: format_page(found, sections, find_explorer(out)), tables: format_markdown(sections)}
     with ExitStack() as stack:  # both files are renamed into place after both are written
         for path, text in texts.items():
             stack.enter_context(writing_text(path, force)).write(text)
@@ -51,3 +51,11 @@ def report(
         shown.add_row(*(Text(printable(cell.text)) for cell in row))
     plain_console().print(shown)
     print(f"{page}, {tables}")
+
+
+def find_explorer(out: Path) -> str | None:
+    """The page of `make demo`, or one that was put beside the report."""
+    for address in ("explore.html", "../demo.html"):
+        if (out / address).exists():
+            return address
+    return None

@@ -35,9 +35,12 @@ class Card:
     rules: Rules | None
     naming: str | None = None
     suspects: tuple[Suspect, ...] = ()
+    explorer: str | None = None  # the address of the explorer's page, where there is one
 
     def markdown(self) -> str:
         parts = [f"# {TITLE}", literal(self.lead)]
+        if self.explorer is not None:
+            parts.append(f"[Try this world in the explorer]({self.explorer})")
         parts.append("\n".join(f"- {literal(name)}: {literal(value)}" for name, value in self.key_figures()))
         for section in self.sections():
             parts += [f"## {literal(section.title)}", *map(literal, section.sentences)]
@@ -48,6 +51,8 @@ class Card:
 
     def html(self) -> str:
         head = f'<p class="project">trace2strips</p>\n<h1>{TITLE}</h1>\n<p class="lead">{shown(self.lead)}</p>'
+        if self.explorer is not None:
+            head += f'\n<p><a href="{escape(self.explorer)}">Try this world in the explorer</a></p>'
         head += "\n" + format_key_figures((name, printable(value)) for name, value in self.key_figures())
         sections = list(self.sections())
         body = [
@@ -65,6 +70,13 @@ class Card:
         contents = [*((section.name, section.title) for section in sections), ("use", "How to use it")]
         footer = "<p>Written by <code>trace2strips learn</code>. The same log and settings give the same card.</p>"
         return format_document(TITLE, head, contents, f'<div class="card">\n{chr(10).join(body)}\n</div>', footer)
+
+    def fragment(self) -> str:
+        """What was learned and the model's table, as a part of another page."""
+        parts = [f"<p>{shown(self.lead)}</p>"]
+        if self.rules is not None:
+            parts += map(html_table, self.model(self.rules).tables)
+        return "\n".join(parts)
 
     def __str__(self) -> str:
         return self.markdown()
@@ -196,6 +208,7 @@ class Card:
 
     def commands(self) -> Sequence[str]:
         lines = ["trace2strips judge RUN NEW-LOG                # every attempt: as expected, surprising, impossible"]
+        lines.append("trace2strips explore RUN                      # see it and try it in the browser")
         if self.rules is not None:
             atom = shlex.quote(printable(self.rules.atoms[0].name)) if self.rules.atoms else "ATOM"
             lines += [

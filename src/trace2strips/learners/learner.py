@@ -17,6 +17,9 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError, shorten
+from trace2strips.explorer.contents import Attention, Known, Surroundings, make_record
+from trace2strips.explorer.page import format_explorer, format_frame
+from trace2strips.files import writing_text
 from trace2strips.learners.card import Card
 from trace2strips.learners.rules import AtomExplanation, Rules, rules_of_world
 from trace2strips.learners.runs import RunRecord, content_hash, open_run, run_settings, write_run
@@ -170,6 +173,14 @@ class Learner(ABC):
     def first_of_problem(self, learned: Learned, problem: StripsProblem) -> Trace:
         """A trace without actions that begins where a problem of the learned model does."""
         raise self.not_certain()
+
+    def known(self, learned: Learned) -> Known:
+        """What is kept of the log, for the explorer's page."""
+        return Known()
+
+    def attention(self, learned: Learned, traces: Dataset | None) -> Attention | None:
+        """What each head reads on some of these traces, for transformers; without traces, on a walk in the model."""
+        return None
 
     def support(self, learned: Learned) -> tuple[Any, ...]:
         """How sure each precondition and effect is, a `Support` each, for learners that know."""
@@ -574,6 +585,16 @@ class Learned:
         settings = {**asdict(self.learner), "seed": self.seed}  # type: ignore[call-overload]  # every learner is a dataclass
         return Card(self.learner.name, settings, self.figures, rules, naming, self.suspects)
 
+    def explore(self, around: Surroundings | None = None) -> Explorer:
+        """The world explorer, a page on which the learned world can be tried; in a notebook it shows itself."""
+        around = around or Surroundings()
+        known, attention = self.learner.known(self), self.learner.attention(self, around.log)
+        return Explorer(make_record(self, known, attention, around))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the model card without its page."""
+        return self.card().fragment()
+
     @cached_property
     def questions(self) -> Questions:
         return self.learner.questions(self)
@@ -709,6 +730,23 @@ class Learned:
             ]
         left = len(lines) - LONGEST_PRINTED
         return "\n".join(lines if left <= 0 else [*lines[:LONGEST_PRINTED], f"… {left} more lines: print(it.pddl())"])
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The page of a learned world. A notebook shows it; `html()` is the page as one file."""
+
+    record: Mapping[str, Any] = field(repr=False)
+
+    def html(self) -> str:
+        return format_explorer(self.record)
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        with writing_text(Path(path), force) as stream:
+            stream.write(self.html())
+
+    def _repr_html_(self) -> str:
+        return format_frame(self.html())
 
 
 def with_enabled(goal: Goal, model: StripsModel, actions: Iterable[str]) -> Goal:

@@ -4,6 +4,7 @@ settings.json         the learner, its settings and what they mean, the seed, a 
 metrics.json          the figures; written last, so that a folder with it is complete
 model.pddl, model.json, weights.safetensors
 card.md, card.html     the model card: what was learned from what, how sure it is, how to use it
+explore.html          the world explorer, once `trace2strips explore` was asked for it
 domain.pddl, problem….pddl of a lifted model: the domain, and the starts that are known
 support.txt           of windows: how sure each precondition and effect is (also in model.json)
 summary.json.gz       of windows: what is kept of the log
@@ -53,6 +54,7 @@ RESULT_FILES = (
     "support.txt",
     "card.md",
     "card.html",
+    "explore.html",
     "summary.json.gz",
     "suspects.csv",
     "own-world.json",

@@ -18,7 +18,12 @@ FOOTER = """<p>Written by <code>trace2strips report</code> from <code>{}</code>.
 page.</p>"""
 
 
-def format_page(results: Results, sections: Sequence[Section]) -> str:
+EXPLORER = """
+<p><a href="{}">Try a learned world in the explorer</a></p>"""
+
+
+def format_page(results: Results, sections: Sequence[Section], explorer: str | None = None) -> str:
+    """`explorer` is the address of a world explorer's page, where there is one."""
     from trace2strips.report.needed_plot import draw_needed  # matplotlib is slow to import
     from trace2strips.report.plots import PLOTS
 
@@ -27,7 +32,8 @@ def format_page(results: Results, sections: Sequence[Section]) -> str:
     body = "\n".join(section_html(section, plots.get(section.name, ""), results) for section in sections)
     contents = [(section.name, section.title) for section in sections]
     title = "trace2strips: results beside the paper's"
-    return format_document(title, HEAD, contents, body, FOOTER.format(escape(results.source)))
+    head = HEAD if explorer is None else HEAD + EXPLORER.format(escape(explorer))
+    return format_document(title, head, contents, body, FOOTER.format(escape(results.source)))
 
 
 def section_html(section: Section, plots: str, results: Results) -> str:

@@ -15,13 +15,14 @@ import numpy as np
 from jaxtyping import Bool
 
 from trace2strips.errors import TraceError, UserError
+from trace2strips.explorer.contents import Attention
+from trace2strips.explorer.reading import choose_traces, walk_in
 from trace2strips.learners.decoder.presets import DECODER_PRESETS, DecoderPreset
 from trace2strips.learners.decoder.settings import DecoderSettings
 from trace2strips.learners.learner import (
     Job,
     Learned,
     Learner,
-    Predictor,
     WorldPredictor,
     basic_figures,
     refuse_negative_steps,
@@ -119,8 +120,18 @@ class DecoderLearner(Learner):
         ).with_model(probed.world)
         return Learned.of(self, job, dataset, probed.world, figures, network.weights())
 
-    def predictor(self, learned: Learned) -> Predictor:
+    def predictor(self, learned: Learned) -> DecoderPredictor:
         return DecoderPredictor(self, learned.vocabulary, learned.weights or {}, learned.figures.heads)
+
+    def attention(self, learned: Learned, traces: Dataset | None) -> Attention | None:
+        if traces is None and learned.world is not None:
+            traces = walk_in(learned.world, learned.vocabulary)
+        if traces is None or not choose_traces(traces) or find_spec("torch") is None:
+            return None
+        decoder = self.predictor(learned).decoder
+        from trace2strips.learners.decoder.exploring import attention_of
+
+        return attention_of(decoder, traces.in_words_of(learned.vocabulary))
 
 
 class StickBreaking(DecoderLearner):

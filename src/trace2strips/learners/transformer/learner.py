@@ -17,6 +17,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from trace2strips.errors import UserError
+from trace2strips.explorer.contents import Attention
+from trace2strips.explorer.reading import choose_traces, walk_in
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import world_model
 from trace2strips.learners.completion.learner import completion_seconds, refuse_few_heads, refuse_no_heads, shortcomings
@@ -34,6 +36,7 @@ from trace2strips.learners.learner import (
 )
 from trace2strips.learners.training import LARGE, Report, TrainingSettings, train
 from trace2strips.learners.transformer.alone import Alone
+from trace2strips.learners.transformer.exploring import attention_of
 from trace2strips.learners.transformer.extraction import extract, guess_of, heads_of
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta
@@ -152,6 +155,12 @@ class Transformer(Learner):
 
     def predictor(self, learned: Learned) -> Predictor:
         return WorldPredictor(learned.need_world())
+
+    def attention(self, learned: Learned, traces: Dataset | None) -> Attention | None:
+        dataset = walk_in(learned.need_world(), learned.vocabulary) if traces is None else traces
+        if dataset is None or learned.weights is None or not choose_traces(dataset):
+            return None
+        return attention_of(self.form, learned.weights, learned.vocabulary, dataset.in_words_of(learned.vocabulary))
 
 
 @dataclass(frozen=True)

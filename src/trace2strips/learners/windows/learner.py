@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from trace2strips.errors import TraceError, UserError
+from trace2strips.explorer.contents import Known
 from trace2strips.learners.learner import (
     Figures,
     Job,
@@ -31,6 +32,7 @@ from trace2strips.learners.windows.cautious import first_of_problem, first_trace
 from trace2strips.learners.windows.collection import Collected, collect_windows
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.evidence import Support, support_of, support_text
+from trace2strips.learners.windows.exploring import known_of, objects_of
 from trace2strips.learners.windows.fitting import fit_clean
 from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.lifted_learner import LiftedLearner, lifted_of
@@ -256,6 +258,11 @@ class Windows(LiftedLearner):
         if learned.summary is None:
             raise UserError("the run is of an earlier version and kept nothing of its log", hint="learn it again")
         return Questions(learned.summary, lifted_of(learned))
+
+    def known(self, learned: Learned) -> Known:
+        if learned.summary is None:  # of an earlier version
+            return Known(objects=objects_of(lifted_of(learned), learned.vocabulary.actions))
+        return known_of(learned.summary, self.questions(learned))
 
     def summary_to_text(self, summary: Summary) -> str:
         return to_text(summary)

@@ -75,22 +75,27 @@ def prove_inexplicable(summary: Summary, naming: Naming, dataset: Dataset) -> Pr
     """The shortest certificate that no STRIPS model explains the log, of the first so many; None if a model does."""
     found = []
     for refusal in summary.inexplicable[:LOOKED_AT]:
-        index, position = refusal.place >> 32, refusal.place & (2**32 - 1)
-        trace = dataset[index]
-        if position < len(trace.actions):
-            before = Trace(trace.actions[:position], trace.ok[:position], trace.init, trace.state)
-            action = trace.actions[position]
-        else:  # a final value
-            before, action = Trace(trace.actions, trace.ok, trace.init, trace.state), ""
-            action = list(trace.final)[position - len(trace.actions)]
-        schema, situation = situation_of(summary, naming, before, action, position >= len(trace.actions), index)
-        assert schema == refusal.schema
-        out = []
-        for reason, window in situation.items():
-            places = [place for other, place in summary.smallest[reason].items() if other & ~window == 0]
-            out.append(RuledOut(describe(summary, reason), tuple(names_of(summary, reason, window)), min(places)))
-        found.append(Proof(action, Answer.OPEN, tuple(out), (), refusal.place))
+        index = refusal.place >> 32
+        found.append(prove_refusal(summary, naming, dataset[index], index, refusal))
     return min(found, key=lambda proof: (len({out.worked for out in proof.ruled_out}), proof.refused), default=None)
+
+
+def prove_refusal(summary: Summary, naming: Naming, trace: Trace, index: int, refusal: Refusal) -> Proof:
+    """That nothing explains this refusal of the trace with this number."""
+    position = refusal.place & (2**32 - 1)
+    if position < len(trace.actions):
+        before = Trace(trace.actions[:position], trace.ok[:position], trace.init, trace.state)
+        action = trace.actions[position]
+    else:  # a final value
+        before = Trace(trace.actions, trace.ok, trace.init, trace.state)
+        action = list(trace.final)[position - len(trace.actions)]
+    schema, situation = situation_of(summary, naming, before, action, position >= len(trace.actions), index)
+    assert schema == refusal.schema
+    out = []
+    for reason, window in situation.items():
+        places = [place for other, place in summary.smallest[reason].items() if other & ~window == 0]
+        out.append(RuledOut(describe(summary, reason), tuple(names_of(summary, reason, window)), min(places)))
+    return Proof(action, Answer.OPEN, tuple(out), (), refusal.place)
 
 
 def situation_of(
