@@ -28,6 +28,8 @@ NEUTRAL = {  # what writes figures down does not make them, nor does a list of l
     f"{PACKAGE}.learners.registry",
     *(f"{PACKAGE}.pages{name}" for name in ("", ".graph", ".html", ".markdown", ".tables")),
     *(f"{PACKAGE}.learners.windows.{name}" for name in ("questions", "saving", "wording")),
+    *(f"{PACKAGE}.explorer{name}" for name in ("", ".page", ".contents", ".reading", ".serving")),
+    *(f"{PACKAGE}.learners.{name}.exploring" for name in ("windows", "transformer", "decoder")),
     f"{PACKAGE}.model.state_graph",
     f"{PACKAGE}.pddl.unified",
     *(f"{PACKAGE}.learners.{name}" for name in ("card", "rules", "suspects", "verdicts")),
