@@ -13,7 +13,7 @@ import pytest
 import trace2strips
 
 ORDER = """
-errors files compilation bits processes ray_cluster
+errors files schemas compilation bits processes ray_cluster
 pages: . tables markdown html graph
 
 model: . strips vocabulary world goals lifted state_graph

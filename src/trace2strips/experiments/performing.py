@@ -152,20 +152,20 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
     stale = begun is not None and begun != wanted
     if not stale and (folder / "metrics.json").exists():
         return load(folder)
-    open_run(folder, wanted, force=stale)
-    log = RunLog(folder)
+    with open_run(folder, wanted, force=stale):
+        log = RunLog(folder)
 
-    def tell(stage: str, report: Report) -> None:
-        log.write(stage, report)
-        if watch:
-            watch(stage, report)
+        def tell(stage: str, report: Report) -> None:
+            log.write(stage, report)
+            if watch:
+                watch(stage, report)
 
-    try:
-        learner.check(train)
-        learned = learner.learn(train, Job(run.seed, folder, tell))
-    finally:
-        log.close()
-    learned.write(folder)
+        try:
+            learner.check(train)
+            learned = learner.learn(train, Job(run.seed, folder, tell))
+        finally:
+            log.close()
+        learned.write(folder)
     return learned
 
 
