@@ -36,6 +36,7 @@ HERE = Path(__file__).resolve().parent.parent
 LOG = "open !open close !close open close\n!close open close open !open close\n" * 5
 DOOR = [{"actions": line.replace("!", "").split(), "ok": [not word.startswith("!") for word in line.split()]}
         for line in LOG.splitlines()]  # fmt: skip
+NOISY = LOG + "open open\n"  # no model fits it, so training does not end early
 DEEP = "[" * 100_000 + "]" * 100_000
 RAW = ("\x1b", "\x07", "\u202e", "\x9b")  # what moves a terminal's cursor or turns text round
 
@@ -218,8 +219,9 @@ def repeated(target: Target) -> Iterator[Outcome]:
     target.write("x.jsonl", '{"actions": ["a"], "ok": [true], "final": {' + pairs + ', "k59999": true}}\n')
     yield target.run("check", "x.jsonl")
     names = ", ".join(f'"a{i}"' for i in range(60_000))
-    target.write("x.jsonl", '{"actions": [' + names + '], "ok": [' + ", ".join(["true"] * 60_000) + '], "init": ["a59999"]}\n'
-                 '{"actions": ["init-a59999"], "ok": [true]}\n')  # fmt: skip
+    marks = ", ".join(["true"] * 60_000)
+    clash = '{"actions": ["init-a59999"], "ok": [true]}'
+    target.write("x.jsonl", f'{{"actions": [{names}], "ok": [{marks}], "init": ["a59999"]}}\n{clash}\n')
     yield target.run("check", "x.jsonl")
 
 
@@ -392,7 +394,7 @@ def header(target: Target) -> Iterator[Outcome]:
 
 def trained(target: Target) -> tuple[Path, list[str]]:
     """A run folder in the middle of training: killed after its first checkpoint."""
-    target.write("door.txt", LOG)
+    target.write("door.txt", NOISY)
     help_text = target.run("learn", "--help").out
     learner = ["--learner", "strips"] if "--learner" in help_text else []
     words = ["learn", "door.txt", "--out", "run", "--preset", "paper", "--steps", "1000000", *learner]
@@ -406,7 +408,7 @@ def trained(target: Target) -> tuple[Path, list[str]]:
     return checkpoint, words
 
 
-@attack("tracebacks", "a checkpoint without metadata or with a wrong report; a broken log.jsonl on resume")
+@attack("tracebacks", "a checkpoint without metadata or with a wrong report")
 def checkpoints(target: Target) -> Iterator[Outcome]:
     checkpoint, words = trained(target)
     whole = checkpoint.read_bytes()
@@ -497,7 +499,7 @@ def surrogates(target: Target) -> Iterator[Outcome]:
 
 @attack("lost work", "two `learn` in one folder at once")
 def two_at_once(target: Target) -> Iterator[Outcome]:
-    target.write("door.txt", LOG)
+    target.write("door.txt", NOISY)
     help_text = target.run("learn", "--help").out
     learner = ["--learner", "strips"] if "--learner" in help_text else []
     words = ["learn", "door.txt", "--out", "run", "--preset", "paper", "--steps", "1000000", *learner]
@@ -509,7 +511,7 @@ def two_at_once(target: Target) -> Iterator[Outcome]:
     with suppress(ProcessLookupError):
         os.killpg(first.pid, signal.SIGKILL)
     first.communicate()
-    yield second
+    yield second if second.code == 2 else Outcome(None, second.out, second.err, "both ran")
 
 
 # --- marks that get through ---
@@ -518,13 +520,15 @@ HOSTILE = ("\x1b]0;x\x07", "a\u202eb", "\x9b31m", "[a](javascript:alert(1))", "!
            "`x`", "| a | b |", "a\nb", "\\[a](javascript:x)")  # fmt: skip
 
 
-def escaped_badly(text: str) -> str:
+def escaped_badly(path: Path) -> str:
+    text = path.read_text()
     if raw_in(text):
         return "raw control characters in a file"
     if "<script>" in text:
         return "HTML in a file"
     bare = text.replace("\\[", "").replace("\\]", "")
-    return "a link in Markdown" if "](javascript:" in bare or "](http://e)" in bare else ""
+    linked = path.suffix == ".md" and ("](javascript:" in bare or "](http://e)" in bare)
+    return "a link in Markdown" if linked else ""
 
 
 @attack("escapes", "hostile names in `evaluate`, `learn`, `check`, `plan`")
@@ -538,7 +542,7 @@ def hostile_names(target: Target) -> Iterator[Outcome]:
         yield target.run(*words)
     for path in sorted((target.folder / "run").rglob("*")):
         if path.suffix in (".md", ".html", ".txt", ".csv"):
-            why = escaped_badly(path.read_text())
+            why = escaped_badly(path)
             yield Outcome(None if why else 0, "", "", f"{path.name}: {why}" if why else "")
 
 
@@ -569,7 +573,7 @@ def hostile_rows(target: Target) -> Iterator[Outcome]:
         yield target.run("report", "--out", "page", "--force")
         for name in ("tables.md", "index.html"):
             path = target.folder / "page" / name
-            why = escaped_badly(path.read_text()) if path.exists() else ""
+            why = escaped_badly(path) if path.exists() else ""
             yield Outcome(None if why else 0, "", "", f"{name}: {why}" if why else "")
 
 

@@ -133,11 +133,12 @@ def test_a_broken_dataset_is_made_anew(tmp_path: Path, damage: str, capsys: pyte
         check.write_bytes(b"\xff\x00")
     else:
         path.write_bytes({"flipped": whole[:-1] + bytes([whole[-1] ^ 1]), "cut": whole[:-9], "empty": b""}[damage])
-    (tmp_path / ".half.part").write_bytes(b"killed while writing")
+    (tmp_path / f".{path.name[:40]}.x.part").write_bytes(b"killed while writing")
+    (tmp_path / ".half.part").write_bytes(b"of another program")
     assert cache(domain, TINY.training_set).tokens.tolist() == sample(domain, TINY.training_set).tokens.tolist()
     assert path.read_bytes() == whole
     assert "broken dataset, sampled anew" in capsys.readouterr().err
-    assert not list(tmp_path.glob(".*.part"))
+    assert [part.name for part in tmp_path.glob(".*.part")] == [".half.part"]
     cache(domain, TINY.training_set)
     assert capsys.readouterr().err == ""
 

@@ -9,10 +9,11 @@ import fcntl
 import gzip
 import io
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -22,8 +23,9 @@ from trace2strips.errors import FileError
 MAX_LINE_BYTES = 64 * 2**20  # longer lines are not traces but a wrong file; reading one must not fill the memory
 MOST_TEXT = 64 * 2**20  # bytes of a text that is read at once, unpacked
 GZIP = b"\x1f\x8b"  # the first bytes of what is packed, whatever its name
-UNPACKED = 64 * 2**20  # bytes that any packed file may hold; a larger one RATIO times its size:
-RATIO = 200  # logs and summaries are packed to a tenth or a fiftieth, a trap to a thousandth
+UNPACKED = 16 * 2**20  # bytes that any packed file may hold; a larger one RATIO times its size:
+RATIO = 100  # logs and summaries are packed to a tenth or a fiftieth, a trap to a thousandth
+MOST_EMPTY = 10**6  # lines one after the other with nothing in them
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def read_lines(
     """
     with opened(path) as file:
         stream = unpacked(file)
-        number = told = 0
+        number = told = empty = 0
         if stretch is not None:
             file.seek(stretch.begin)
             number = stretch.lines_before
@@ -104,7 +106,11 @@ def read_lines(
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
                 raise FileError("not UTF-8 text", file=path, line=number, hint="is it a text file?") from None
-            yield number, text.rstrip("\r\n")
+            text = text.rstrip("\r\n")
+            empty = 0 if text else empty + 1
+            if empty > MOST_EMPTY:
+                raise FileError(f"more than {MOST_EMPTY:,} empty lines", file=path, line=number, hint="is it a log?")
+            yield number, text
             if progress and number % 256 == 0:
                 progress(file.tell() - told)
                 told = file.tell()
@@ -193,6 +199,21 @@ def writing_text(path: Path, force: bool = False) -> Iterator[io.TextIOBase]:
         text.detach()
         if packed:
             packed.close()
+
+
+def private_folder() -> Path:
+    """A folder of this user's in the temporary directory, the same for every process. Others can write beside it, so
+    whatever stands there already must be a folder of ours that nobody else may enter."""
+    folder = Path(tempfile.gettempdir()) / f"trace2strips-{os.getuid()}"
+    try:
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        found = folder.lstat()
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=folder, hint="TMPDIR=FOLDER") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise FileError("is not a folder of yours alone", file=folder, hint=f"remove it, or chmod 700 {folder}")
+    return folder
 
 
 @contextmanager

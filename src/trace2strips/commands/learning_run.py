@@ -87,7 +87,7 @@ def finish(learned: Learned, dataset: Dataset | None, traces: Path, out: Path, q
 def warn(figures: Figures, dataset: Dataset | None, file: Path) -> None:
     """What a user should know of the traces, a line each on standard error."""
     for warning in figures.warnings:
-        print(f"trace2strips: {warning}", file=sys.stderr)
+        print(f"trace2strips: {printable(warning)}", file=sys.stderr)
     if (first := figures.first_contradiction) is not None:
         worked, refused = (
             f"in trace {which[0] + 1}" if dataset is None else place_of(dataset, file, *which)

@@ -58,7 +58,7 @@ def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watch
     """The row of a run. What the same code has left in the folder is not done again."""
     code = run_code(run.learner)
     there = read_figures(folder) if (folder / FIGURES).exists() else None
-    if there is not None and there.code == code:
+    if there is not None and (there.run, there.code) == (run, code):
         return there
     sampler = sampler or sample_anew
     clock = Clock(watch)

@@ -32,6 +32,7 @@ from trace2strips.model.world import WorldModel
 from trace2strips.pages.graph import Graph
 from trace2strips.pddl import format_model
 from trace2strips.pddl.unified import as_lifted, to_unified_planning
+from trace2strips.planning.planners import DEFAULT_PLANNER
 from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.schemas import Schema, record_of
 from trace2strips.traces import Dataset
@@ -592,7 +593,7 @@ class Learned:
         self,
         goal: Names | Goal = (),
         init: Names | None = None,
-        planner: str = "mimir",
+        planner: str = DEFAULT_PLANNER,
         certain: bool = False,
         *,
         after: OneTrace | None = None,

@@ -289,7 +289,7 @@ class RunLog:
         row = {"stage": stage, **asdict(report)}
         row["loss"] = report.loss if isfinite(report.loss) else None
         try:
-            lines = read_text(self.path).splitlines() if self.path.exists() else []
+            lines = self.path.read_bytes().decode(errors="replace").splitlines() if self.path.exists() else []
             earlier = [line for line in lines if is_before(line, row)]
             with writing_text(self.path, force=True) as stream:
                 stream.writelines(f"{line}\n" for line in (*earlier, json.dumps(row)))

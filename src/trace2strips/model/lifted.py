@@ -54,6 +54,10 @@ class LiftedDomain:
     remarks: tuple[str, ...] = field(default=(), compare=False)  # what was read but does not count, such as costs
 
     @cached_property
+    def signatures(self) -> dict[str, tuple[str, ...]]:
+        return dict(self.predicates)
+
+    @cached_property
     def parents(self) -> dict[str, str]:
         return dict(self.types)
 

@@ -14,7 +14,7 @@ from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
 from trace2strips.pddl.names import find_joiner, unambiguous_names
 
 Fact = TypeVar("Fact")
-MOST_TRIED = 5_000_000  # choices of objects for parameters: about 1 µs each
+MOST_TRIED = 2_000_000  # choices of objects for parameters: about 1 µs each
 MOST_ACTIONS = 500_000  # instances of action schemas: about 2 kB and 20 µs each
 
 

@@ -198,7 +198,7 @@ def parse_problem(text: str, domain: LiftedDomain, file: str | None = None) -> L
             section.fail("(:domain NAME) needs a name")
         _ = section.items[1].word  # any name will do: whether the problem fits is said by its words
     known = dict(domain.constants)
-    objects = read_objects(body_of(sections, ":objects"), dict(domain.types), known)
+    objects = read_objects(body_of(sections, ":objects"), domain.parents, known)
     known |= objects
     init = [
         read_fact(node, domain, known, "init")
@@ -400,7 +400,7 @@ def read_schema(action: Node, domain: LiftedDomain) -> Schema:
         parts[keyword.word] = action.items[i + 1]
     parameters: dict[str, str] = {}
     if ":parameters" in parts:
-        for node, kind in typed_list(parts[":parameters"].items, dict(domain.types), variables=True):
+        for node, kind in typed_list(parts[":parameters"].items, domain.parents, variables=True):
             if node.word in parameters:
                 node.fail(f"parameter {node.word!r} stands twice in action {name!r}")
             parameters[node.word] = kind
@@ -443,7 +443,7 @@ def read_literal(node: Node, domain: LiftedDomain, terms: dict[str, str]) -> Lit
     predicate, arguments = node.head, node.items[1:]
     if predicate == "=" and any(x.is_list or (is_decimal(x.word) and x.word not in terms) for x in arguments):
         node.fail("unsupported feature: numeric conditions (=)", hint=HINT_SUPPORTED)
-    signatures = dict(domain.predicates)
+    signatures = domain.signatures
     if predicate == "=":
         expected: tuple[str, ...] = (OBJECT, OBJECT)
     elif predicate not in signatures:

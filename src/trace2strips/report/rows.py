@@ -297,12 +297,14 @@ def value_of(row: Row, name: str) -> float | None:
 
 
 def load_results(path: Path) -> Results:
-    """The rows of `path`; `paper.json` stands beside it, and so may `notes.json` and files of benchmarks."""
+    """The rows of `path`; `paper.json` stands beside it or comes with the package, and beside it may stand `notes.json`
+    and files of benchmarks."""
     check_readable(path)
     rows = read_results(path)
     if not rows:
         raise FileError("holds no run", file=path, hint="'trace2strips reproduce' writes a row for each run")
-    paper = PAPER.read(path.with_name("paper.json"), hint="it holds the paper's figures")
+    theirs, ours = path.with_name("paper.json"), Path(__file__).with_name("paper.json")
+    paper = PAPER.read(ours if ours.exists() and not theirs.exists() else theirs, hint="it holds the paper's figures")
     notes = path.with_name("notes.json")
     files = {name: path.with_name(f"{name}.json") for name in OUTSIDE}
     beside = {name: OUTSIDE[name].read(file) for name, file in files.items() if file.exists()}
