@@ -16,7 +16,6 @@ import gzip
 import io
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -30,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SECONDS = 30  # that one command may take; those that are right take less than five
+SECONDS = 20  # that one command may take; those that are right take less than five
 MEMORY = 3 * 2**30  # bytes that it may hold
 HERE = Path(__file__).resolve().parent.parent
 LOG = "open !open close !close open close\n!close open close open !open close\n" * 5
@@ -589,11 +588,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--code", type=Path, default=HERE, help="a checkout of trace2strips")
     parser.add_argument("--name", default="after", help="what its column is called")
+    parser.add_argument("--commit", help="of that code, where it is no checkout of git")
     parser.add_argument("--only", help="attacks with these words in their names")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    random.seed(0)
-    found = {}
     for (group, what), check in ATTACKS.items():
         if arguments.only and arguments.only not in f"{group}: {what}":
             continue
@@ -606,10 +604,25 @@ def main() -> None:
             except AssertionError as error:
                 outcomes.append(Outcome(None, "", "", f"could not be prepared: {ascii(str(error))[-300:]}"))
         row = tally(outcomes)
-        found[f"{group}: {what}"] = row
         print(f"{group}: {what}: {row}", flush=True)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(found, indent=1))
+        if arguments.out:
+            keep(arguments.out, arguments.name, arguments.commit or commit_of(arguments.code), f"{group}: {what}", row)
+
+
+def commit_of(code: Path) -> str:
+    done = subprocess.run(
+        ["git", "-C", code, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "unknown"
+
+
+def keep(path: Path, name: str, commit: str, what: str, row: dict[str, Any]) -> None:
+    """Row by row, so that attacks can be tried one by one."""
+    whole = json.loads(path.read_text()) if path.exists() else {"command": "python benchmarks/attacks.py", "code": {}}
+    of_code = whole["code"].setdefault(name, {"commit": commit, "attacks": {}})
+    of_code["commit"] = commit
+    of_code["attacks"][what] = row
+    path.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -182,13 +182,9 @@ def test_a_table_is_measured_before_its_cells_are_made(
     steps = "".join(f'<event><string key="k{i % 900}" value="v"/></event>' for i in range(1_200))
     (tmp_path / "x.xes").write_text(f"<log><trace>{steps}</trace></log>")
     assert "more than 1,000,000 cells" in run("check", "x.xes").stderr
-    (tmp_path / "x.jsonl").write_text(
-        "".join(f'{{"case": "1", "tool": "a", "k{i % 900}": 1}}\n' for i in range(1_200))
-    )
+    (tmp_path / "x.jsonl").write_text("".join(f'{{"case": "1", "tool": "a", "k{i % 900}": 1}}\n' for i in range(1_200)))
     assert "more than 1,000,000 cells" in run("check", "x.jsonl").stderr
-    frame = pl.DataFrame(
-        {name: pl.repeat("a", 510_000, eager=True, dtype=pl.String) for name in ("case", "activity")}
-    )
+    frame = pl.DataFrame({name: pl.repeat("a", 510_000, eager=True, dtype=pl.String) for name in ("case", "activity")})
     frame.write_parquet(tmp_path / "x.parquet", compression="zstd")
     del frame
     assert "more than 1,000,000 cells" in run("check", "x.parquet").stderr

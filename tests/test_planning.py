@@ -241,7 +241,7 @@ import sys
 sys.modules["pymimir"] = None
 import trace2strips as t2s
 from trace2strips.planning.planners import DEFAULT_PLANNER
-learned = t2s.learn([[("open", True), ("open", False), ("close", True), ("close", False)]] * 3)
+learned = t2s.learn([[("open", True), ("open", False), ("close", True), ("close", False)], [("close", False), ("open", True), ("close", True), ("open", True)]])
 print(DEFAULT_PLANNER, learned.plan("after-open"), t2s.plan("blocksworld:3", "on_b1_b2", init="ontable_b1 ontable_b2 ontable_b3 clear_b1 clear_b2 clear_b3 handempty"))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -129,8 +129,8 @@ class Learner(ABC):
         """What is kept of the log, for learners that keep something; a run folder holds it."""
         raise self.keeps_nothing()
 
-    def summary_from_text(self, text: str) -> Any:
-        """The inverse; a ValueError where the text is no summary."""
+    def summary_from_text(self, text: str, vocabulary: Vocabulary) -> Any:
+        """The inverse; a ValueError where the text is no summary of a log with these actions."""
         raise self.keeps_nothing()
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:

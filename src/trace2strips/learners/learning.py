@@ -48,7 +48,7 @@ def load(folder: str | Path) -> Learned:
         learner = make_learner(name, Schema(record_of(learner_class(name))).take(run.settings["settings"]))
         seed, data, figures = run.settings["seed"], run.settings["data"], Figures.of(run.metrics)
         lifted = learner.read_lifted(run.lifted)
-        summary = None if run.summary is None else learner.summary_from_text(run.summary)
+        summary = None if run.summary is None else learner.summary_from_text(run.summary, run.vocabulary)
         suspects = () if run.suspects is None else tuple(from_csv(run.suspects))
     except FileError:
         raise

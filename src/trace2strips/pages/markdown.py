@@ -9,6 +9,7 @@ from trace2strips.errors import printable
 from trace2strips.pages.tables import Table
 
 SPECIAL = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;"})
+OUR_LINK = re.compile(r"(\[[\w.-]+\]\([\w-]+\.md(?:#[\w-]+)?\))")  # to a page beside this one
 BRACKET = re.compile(r"([\\\[\]]|:(?=//))")
 MARKS = re.compile(r"([\\`*_\[\]|~$@^]|:(?=//)|(?<=www)\.)", re.IGNORECASE)  # inside a line
 BEGINS = re.compile(r"\A(\d*)([#+=.)-])")  # at its beginning: headings, rules, lists
@@ -26,7 +27,9 @@ def format_table(table: Table, write: Callable[[str], str] | None = None) -> str
 def plain(text: str) -> str:
     """Text of ours with a stranger's words in it: `names` and *stress* stay; nothing ends a cell or is taken for a
     link, an image or HTML."""
-    return BRACKET.sub(r"\\\1", printable(text.replace("\n", " ").replace("\r", " "))).translate(SPECIAL)
+    parts = OUR_LINK.split(printable(text.replace("\n", " ").replace("\r", " ")))
+    bare = "".join(part if i % 2 else BRACKET.sub(r"\\\1", part) for i, part in enumerate(parts))
+    return bare.translate(SPECIAL)
 
 
 def literal(text: str) -> str:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -209,7 +212,7 @@ def count_newlines(source: Path | bytes) -> int:
     return count + (last != b"\n")
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     return shorten(str(error).splitlines()[0] if str(error) else type(error).__name__, 100)
 
 
@@ -231,12 +234,28 @@ def whole(path: Path, kind: str, frame: pl.DataFrame, lines: Int64[np.ndarray, "
 def read_parquet_table(path: Path) -> Table:
     source = content(path)
     try:
-        table = pl.scan_parquet(source)
-        check_size(path, table.select(pl.len()).collect().item(), len(table.collect_schema()))
-        frame = flat(table.collect())
-    except pl.exceptions.PolarsError as error:
+        with rust_silenced():
+            table = pl.scan_parquet(source)
+            check_size(path, table.select(pl.len()).collect().item(), len(table.collect_schema()))
+            frame = flat(table.collect())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise TraceError(f"no Parquet file: {first_line(error)}", file=path, hint="copy or export it again") from None
     return whole(path, "Parquet", frame, np.arange(1, len(frame) + 1))
+
+
+@contextmanager
+def rust_silenced() -> Iterator[None]:
+    """What polars meets in a damaged Parquet file can be a panic of its Rust code, which writes a stack trace on
+    standard error before we are told."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def read_xes_table(path: Path) -> Table:
