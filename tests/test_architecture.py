@@ -13,7 +13,7 @@ import pytest
 import trace2strips
 
 ORDER = """
-errors screen files schemas compilation bits processes ray_cluster
+errors screen files schemas compilation bits processes ray_cluster licences
 pages: . tables markdown html graph
 
 model: . strips vocabulary world goals lifted state_graph
