@@ -33,10 +33,12 @@ SECONDS = 20  # that one command may take; those that are right take less than f
 MEMORY = 3 * 2**30  # bytes that it may hold
 HERE = Path(__file__).resolve().parent.parent
 LOG = "open !open close !close open close\n!close open close open !open close\n" * 5
-DOOR = [{"actions": line.replace("!", "").split(), "ok": [not word.startswith("!") for word in line.split()]}
+DOOR: list[dict[str, Any]] = [
+    {"actions": line.replace("!", "").split(), "ok": [not word.startswith("!") for word in line.split()]}
         for line in LOG.splitlines()]  # fmt: skip
 NOISY = LOG + "open open\n"  # no model fits it, so training does not end early
 DEEP = "[" * 100_000 + "]" * 100_000
+OTHERS: tuple[Any, ...] = ([], {}, "x", 10**400, None, [["x"]], {"a": {}}, -1, True, ["x", 3])
 RAW = ("\x1b", "\x07", "\u202e", "\x9b")  # what moves a terminal's cursor or turns text round
 
 
@@ -318,10 +320,12 @@ def nested(target: Target) -> Iterator[Outcome]:
 def rows(target: Target) -> Iterator[Outcome]:
     shutil.copytree(target.code / "results", target.folder / "results")
     first, *rest = (target.folder / "results" / "runs.jsonl").read_text().splitlines()
-    for change in ({"train_errors": 10**400}, {"steps": ["x"]}, {"domain": ["x"]}, {"domain": {}}, {"seed": [0]},
+    changes: tuple[dict[str, Any], ...] = (
+                   {"train_errors": 10**400}, {"steps": ["x"]}, {"domain": ["x"]}, {"domain": {}}, {"seed": [0]},
                    {"train_accuracy": 10**400}, {"traces": 10**400}, {"settings": [1]}, {"settings": {"steps": []}},
                    {"machine": {"cores": []}}, {"seconds": {"a": 10**400}}, {"domain": "x" * 10**6},
-                   {"test_traces": 10**400}, {"noise": 10**400}):  # fmt: skip
+                   {"test_traces": 10**400}, {"noise": 10**400})  # fmt: skip
+    for change in changes:
         changed = json.dumps(json.loads(first) | change)
         target.write("results/runs.jsonl", "\n".join([changed, *rest]) + "\n")
         yield target.run("report", "--out", "page", "--force")
@@ -354,7 +358,7 @@ def run_folder(target: Target) -> Iterator[Outcome]:
         record = json.loads(before)
         changes: list[Any] = [[], 3, "x", None, {}]
         for key, value in record.items():
-            for other in ([], {}, "x", 10**400, None, [["x"]], {"a": {}}, -1, True, ["x", 3]):
+            for other in OTHERS:
                 if type(other) is not type(value):
                     changes.append({**record, key: other})
         for changed in changes[:60]:
@@ -379,7 +383,7 @@ def header(target: Target) -> Iterator[Outcome]:
 
     settings = meta["settings"]
     for change in (
-        *({"settings": {**settings, key: value}} for key in settings for value in ({}, ["x"], 10**400, None, "\ud800")),
+        *({"settings": {**settings, key: value}} for key in settings for value in (*OTHERS[:5], "\ud800")),
         {"settings": []}, {"states": []}, {"states": {"a": 3}}, {"vocabulary": {}}, {"vocabulary": []},
     ):  # fmt: skip
         write(outer, meta | change)
@@ -421,8 +425,9 @@ def checkpoints(target: Target) -> Iterator[Outcome]:
 
     write({key: value for key, value in outer.items() if key != "__metadata__"})
     yield target.run(*words)
-    for report in ([], {}, {"x": 1}, {**meta["report"], "step": "x"}, {**meta["report"], "step": -5},
-                   {**meta["report"], "step": 10**30}, {**meta["report"], "seconds": "x"}):  # fmt: skip
+    reports: tuple[Any, ...] = ([], {}, {"x": 1}, {**meta["report"], "step": "x"}, {**meta["report"], "step": -5},
+                   {**meta["report"], "step": 10**30}, {**meta["report"], "seconds": "x"})  # fmt: skip
+    for report in reports:
         write({**outer, "__metadata__": {"checkpoint": json.dumps({**meta, "report": report})}})
         yield target.run(*words)
     for text in ("[]", DEEP, "{}", '"x"'):
@@ -488,8 +493,9 @@ def surrogates(target: Target) -> Iterator[Outcome]:
     target.write("y.t2s", len(changed).to_bytes(8, "little") + changed + whole[8 + length :])
     yield target.run("learn", "y.t2s", "--out", "run3", "-q")
     source = target.folder / os.fsdecode(b"d\xff.pddl")
-    source.write_text("(define (domain d) (:predicates (p) (q)) (:action a :parameters () :precondition (p) :effect "
-                      "(and (q) (not (p)))) (:action b :parameters () :precondition (q) :effect (and (p) (not (q)))))")  # fmt: skip
+    forth = "(:action a :parameters () :precondition (p) :effect (and (q) (not (p))))"
+    back = "(:action b :parameters () :precondition (q) :effect (and (p) (not (q))))"
+    source.write_text(f"(define (domain d) (:predicates (p) (q)) {forth} {back})")
     target.write("p.pddl", "(define (problem q) (:domain d) (:init (p)) (:goal (q)))")
     yield target.run("sample", source.name, "--problem", "p.pddl", "--traces", 20, "--out", "z.t2s")
     if (target.folder / "z.t2s").exists():
@@ -532,7 +538,7 @@ def escaped_badly(path: Path) -> str:
 
 @attack("escapes", "hostile names in `evaluate`, `learn`, `check`, `plan`")
 def hostile_names(target: Target) -> Iterator[Outcome]:
-    traces = [{"actions": [HOSTILE[i % 10] + word for i, word in enumerate(t["actions"])], "ok": t["ok"]} for t in DOOR]  # type: ignore[arg-type]
+    traces = [trace | {"actions": [HOSTILE[i % 10] + a for i, a in enumerate(trace["actions"])]} for trace in DOOR]
     target.write("x.jsonl", "".join(json.dumps(trace) + "\n" for trace in traces))
     for words in (("check", "x.jsonl"), ("learn", "x.jsonl", "--out", "run"),
                   ("evaluate", "run", "--problems", "0", "--test", "x.jsonl"),
@@ -584,6 +590,36 @@ def tally(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return found | {"reasons": sorted(set(reasons))[:6]}
 
 
+PAGE = """# Security tests: attack by attack
+
+Each attack is a set of inputs for the command line, made and judged by `benchmarks/attacks.py`, which says what an input is.
+Accepted: exit code 0 and nothing raw on the terminal or in what was written. Refused: exit code 2 and one line. Failed: all
+else (a traceback, more than {seconds} seconds, more than {memory} GiB, lost work, a mark that was let through). Inputs differ
+where the older code has no such file or command. Before: commit {before}; after: commit {after}. Written by
+`python benchmarks/attacks.py --page docs/security-tests.md --out results/attacks.json`. What is attacked and what is trusted is in
+[SECURITY.md](../SECURITY.md); the attacks that failed are tests now (`tests/test_hardening.py`).
+
+| attack | before: inputs | accepted | refused | failed | after: inputs | accepted | refused | failed |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|
+"""
+FIGURES = ("inputs", "accepted", "refused", "failed")
+
+
+def page(path: Path) -> str:
+    """The table of what was measured; a dash where something was not."""
+    code = json.loads(path.read_text())["code"]
+    before, after = (code.get(name, {"commit": "–", "attacks": {}}) for name in ("before", "after"))
+    text = PAGE.format(seconds=SECONDS, memory=MEMORY // 2**30, before=before["commit"], after=after["commit"])
+    for group, what in ATTACKS:
+        rows = [found["attacks"].get(f"{group}: {what}", {}) for found in (before, after)]
+        cells = [str(row.get(name, "–")) for row in rows for name in FIGURES]
+        text += f"| {group}: {what} | {' | '.join(cells)} |\n"
+    sums = [
+        [sum(row.get(name, 0) for row in found["attacks"].values()) for name in FIGURES] for found in (before, after)
+    ]
+    return text + f"| all | {' | '.join(str(number) for row in sums for number in row)} |\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--code", type=Path, default=HERE, help="a checkout of trace2strips")
@@ -591,7 +627,11 @@ def main() -> None:
     parser.add_argument("--commit", help="of that code, where it is no checkout of git")
     parser.add_argument("--only", help="attacks with these words in their names")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--page", type=Path, help="write the table of --out and attack nothing")
     arguments = parser.parse_args()
+    if arguments.page:
+        arguments.page.write_text(page(arguments.out))
+        return
     for (group, what), check in ATTACKS.items():
         if arguments.only and arguments.only not in f"{group}: {what}":
             continue
@@ -618,7 +658,9 @@ def commit_of(code: Path) -> str:
 
 def keep(path: Path, name: str, commit: str, what: str, row: dict[str, Any]) -> None:
     """Row by row, so that attacks can be tried one by one."""
-    whole = json.loads(path.read_text()) if path.exists() else {"command": "python benchmarks/attacks.py", "code": {}}
+    whole: Any = (
+        json.loads(path.read_text()) if path.exists() else {"command": "python benchmarks/attacks.py", "code": {}}
+    )
     of_code = whole["code"].setdefault(name, {"commit": commit, "attacks": {}})
     of_code["commit"] = commit
     of_code["attacks"][what] = row

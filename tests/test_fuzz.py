@@ -18,9 +18,9 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 import polars as pl
 import pytest
+from mutants import ODD, csv_text, json_lines, json_text, lisp, mutants, mutate_bytes, read_lisp, several, words, xml
 
 import trace2strips as t2s
-from mutants import ODD, csv_text, json_lines, json_text, lisp, mutants, mutate_bytes, read_lisp, several, words, xml
 from trace2strips.brasp.evaluation import evaluate
 from trace2strips.brasp.text import parse_program, split_tokens
 from trace2strips.errors import UserError

@@ -36,13 +36,13 @@ def locked(path: Path) -> dict[str, str]:
 
 def licence_of(found: Distribution) -> str:
     """The SPDX expression, else what the classifiers say, else the first words of the free text."""
-    said = found.metadata.get("License-Expression")
+    (said,) = (found.metadata.get_all("License-Expression") or [""])[:1]
     if said:
-        return said
+        return str(said)
     names = [
         value.rpartition(" :: ")[2] for value in found.metadata.get_all("Classifier") or () if "License ::" in value
     ]
-    free = TEXT.sub(" ", found.metadata.get("License") or "").strip()
+    free = TEXT.sub(" ", (found.metadata.get_all("License") or [""])[0]).strip()
     return ", ".join(dict.fromkeys(names)) or free[:60] or first_words(found) or "not said"
 
 

@@ -68,8 +68,7 @@ def record_of(kind: type, extra: Extra = "forbid") -> Any:
     """The same from a dataclass: a field without a default is required."""
     hints = get_type_hints(kind)
     has_default = {
-        item.name: not (item.default is MISSING and item.default_factory is MISSING)
-        for item in fields(kind)  # type: ignore[arg-type]
+        item.name: not (item.default is MISSING and item.default_factory is MISSING) for item in fields(kind)
     }
     required, optional = ({n: hints[n] for n, has in has_default.items() if has is wanted} for wanted in (False, True))
     return record(kind.__name__, required, optional, extra)

@@ -39,7 +39,7 @@ class Screen:
 def screened() -> Iterator[None]:
     """Standard output is screened while a command runs."""
     bare = sys.stdout
-    sys.stdout = Screen(bare)  # type: ignore[assignment]
+    sys.stdout = Screen(bare)
     try:
         yield
     finally:

@@ -161,7 +161,8 @@ def resume(
     except (KeyError, ValueError, RuntimeError):
         raise FileError("a checkpoint of another version", file=checkpoint, hint="remove it to start anew") from None
     best = {name.removeprefix("best."): a for name, a in arrays.items() if name.startswith("best.")}
-    report = Report(**{name: nan if value is None else value for name, value in header["report"].items()})
+    told: dict[str, Any] = {name: nan if value is None else value for name, value in header["report"].items()}
+    report = Report(**told)
     if not 0 <= report.step <= settings.steps:
         raise FileError("the checkpoint's step is out of range", file=checkpoint, hint="remove it to start anew")
     report.carried = report.seconds

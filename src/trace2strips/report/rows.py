@@ -47,14 +47,14 @@ PaperFigure = Mapping[str, float]  # mean, best_seed
 # --- files that stand beside the rows
 
 Share = float | None
-THEIRS = record("PaperFigure", {"mean": float, "best_seed": float}, {})
-BY_NETWORK = dict[str, dict[str, dict[str, THEIRS | None]]]  # domain → network and encoding → figure
+THEIRS: Any = record("PaperFigure", {"mean": float, "best_seed": float}, {})
+BY_NETWORK: Any = dict[str, dict[str, dict[str, THEIRS | None]]]  # domain → network and encoding → figure
 PAPER = Schema(
     record(
         "Paper",
         {},
         {"source": str, "baselines": BY_NETWORK, "main": BY_NETWORK, "extended_planning": BY_NETWORK,
-         "symbolic_alignment": dict[str, dict[str, dict[str, dict[str, THEIRS | None]]]]},
+         "symbolic_alignment": dict[str, BY_NETWORK]},
     )
 )  # fmt: skip
 NOTES = Schema(list[record("Note", {"runs": dict[str, Any], "note": str}, {})])  # type: ignore[misc]
@@ -68,7 +68,7 @@ OUTSIDE = {  # benchmarks that the report shows
             "TracesNeeded",
             ORIGIN | {
                 "settings": record("Sizes", {"traces": list[int], "test_traces": int}, {}, "allow"),
-                "rows": list[record(
+                "rows": list[record(  # type: ignore[misc]
                     "Needed",
                     {"learner": Literal["windows", "completion", "strips", "sb"], "domain": str, "traces": int,
                      "test_errors": int, "test_traces": COUNT}, {}, "allow",
@@ -84,7 +84,7 @@ OUTSIDE = {  # benchmarks that the report shows
                 "settings": record(
                     "Asked", {"histories": int, "pairs": int, "length": int, "test_traces": COUNT}, {}, "allow"
                 ),
-                "rows": list[record(
+                "rows": list[record(  # type: ignore[misc]
                     "Metrics",
                     {"domain": str, "learner": str, "traces": int | None, "test_accuracy": float, "whole_sets": Share,
                      "legality_precision": Share, "legality_recall": Share, "compression": Share,

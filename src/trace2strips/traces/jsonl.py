@@ -99,7 +99,7 @@ def refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = first_repeated(key for key, _ in pairs)
-        raise MalformedError(f"the field {shorten(twice)!r} is there twice", "keep one")
+        raise MalformedError(f"the field {shorten(str(twice))!r} is there twice", "keep one")
     return record
 
 

@@ -282,7 +282,8 @@ class LiftedWorld:
         world = LiftedWorld(
             Naming(**found["naming"]),
             tuple(LiftedPredicate(**row) for row in found["predicates"]),
-            *(tuple(LiftedAction(**row) for row in found[name]) for name in ("actions", "tests")),
+            tuple(LiftedAction(**row) for row in found["actions"]),
+            tuple(LiftedAction(**row) for row in found["tests"]),
             tuple(Relation(**row) for row in found.get("relations", ())),
             found.get("example"),
         )
