@@ -592,12 +592,13 @@ def tally(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 PAGE = """# Security tests: attack by attack
 
-Each attack is a set of inputs for the command line, made and judged by `benchmarks/attacks.py`, which says what an input is.
-Accepted: exit code 0 and nothing raw on the terminal or in what was written. Refused: exit code 2 and one line. Failed: all
-else (a traceback, more than {seconds} seconds, more than {memory} GiB, lost work, a mark that was let through). Inputs differ
-where the older code has no such file or command. Before: commit {before}; after: commit {after}. Written by
-`python benchmarks/attacks.py --page docs/security-tests.md --out results/attacks.json`. What is attacked and what is trusted is in
-[SECURITY.md](../SECURITY.md); the attacks that failed are tests now (`tests/test_hardening.py`).
+Each attack is a set of inputs for the command line, made and judged by `benchmarks/attacks.py`, which says what an
+input is. Accepted: exit code 0 and nothing raw on the terminal or in what was written. Refused: exit code 2 and one
+line. Failed: all else (a traceback, more than {seconds} seconds, more than {memory} GiB, lost work, a mark that was let
+through). Inputs differ where the older code has no such file or command. Before: commit {before}; after: commit
+{after}. Written by `python benchmarks/attacks.py --page docs/security-tests.md --out results/attacks.json`. What is
+attacked and what is trusted is in [SECURITY.md](../SECURITY.md); the attacks that failed are tests now
+(`tests/test_hardening.py`).
 
 | attack | before: inputs | accepted | refused | failed | after: inputs | accepted | refused | failed |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|
