@@ -56,7 +56,8 @@ class Outcome:
         lines = [line for line in self.err.splitlines() if line.strip()]
         if self.code == 0 and "Traceback" not in self.err and not raw_in(self.out + self.err):
             return "accepted"
-        one_line = len(lines) == 1 and lines[0].startswith("trace2strips: ") and len(lines[0]) < 2000
+        ours = all(line.startswith("trace2strips: ") and len(line) < 2000 for line in lines)
+        one_line = ours and 0 < len(lines) <= 2  # a remark may stand before the refusal
         if self.code == 2 and one_line and not raw_in(self.err):
             return "refused"
         return "failed"
@@ -611,8 +612,12 @@ def page(path: Path) -> str:
     code = json.loads(path.read_text())["code"]
     before, after = (code.get(name, {"commit": "–", "attacks": {}}) for name in ("before", "after"))
     text = PAGE.format(seconds=SECONDS, memory=MEMORY // 2**30, before=before["commit"], after=after["commit"])
+    start = code.get("start", {"attacks": {}})["attacks"]
     for group, what in ATTACKS:
-        rows = [found["attacks"].get(f"{group}: {what}", {}) for found in (before, after)]
+        name = f"{group}: {what}"
+        rows = [found["attacks"].get(name, {}) for found in (before, after)]
+        if not rows[0] and name in start:
+            rows[0], what = start[name], f"{what} (before: commit {code['start']['commit']})"
         cells = [str(row.get(name, "–")) for row in rows for name in FIGURES]
         text += f"| {group}: {what} | {' | '.join(cells)} |\n"
     sums = [

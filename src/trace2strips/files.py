@@ -128,18 +128,17 @@ class Unpacked(io.RawIOBase):
 
     def __init__(self, file: io.BufferedReader) -> None:
         self.stream = gzip.GzipFile(fileobj=file, mode="rb")
-        self.name = file.name
-        self.left = max(UNPACKED, RATIO * os.fstat(file.fileno()).st_size)
+        self.file, self.size = file, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         part = self.stream.read(len(buffer))
-        self.left -= len(part)
-        if self.left < 0:
+        self.size += len(part)
+        if self.size > max(UNPACKED, RATIO * self.file.tell()):  # of what is read so far: a trap is noticed early
             hint = "is it a log? unpack it with gunzip if it is"
-            raise FileError(f"unpacks to more than {RATIO} times its size", file=self.name, hint=hint)
+            raise FileError(f"unpacks to more than {RATIO} times its size", file=self.file.name, hint=hint)
         buffer[: len(part)] = part
         return len(part)
 
