@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import Run
+from safetensors.numpy import save
 
 import trace2strips as t2s
 from trace2strips.brasp.text import parse_program
@@ -24,7 +26,7 @@ from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.runs import Run as ExperimentRun
 from trace2strips.files import alone_in, locked, private_folder, read_lines, read_text
 from trace2strips.learners.runs import RunLog, open_run
-from trace2strips.learners.training import Report
+from trace2strips.learners.training import Report, TrainingSettings, resume, write_checkpoint
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.pages.markdown import plain
 from trace2strips.pddl import ground, parse_domain, parse_problem
@@ -283,6 +285,41 @@ def test_a_dataset_with_a_wrong_header(change: dict[str, Any], tmp_path: Path, r
     for command in (("check", "x.t2s"), ("learn", "x.t2s", "--out", "r")):
         said = run(*command)
         assert (said.returncode, "not a trace2strips dataset" in said.stderr) == (2, True)
+
+
+class Still:
+    """A network that has nothing to learn."""
+
+    def step(self, chosen: Any) -> float:
+        return 0.0
+
+    def evaluate(self, dataset: Any) -> float:
+        return 0.0
+
+    def save(self) -> dict[str, Any]:
+        return {"theta": np.zeros(1)}
+
+    def load(self, arrays: dict[str, Any]) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "said", [None, "[]", DEEP, "{}", '{"settings": {}, "report": []}', '{"settings": {}, "report": {"step": "x"}}']
+)
+def test_a_checkpoint_that_is_none(said: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint-1.safetensors"
+    path.write_bytes(save({"now.theta": np.zeros(1)}, None if said is None else {"checkpoint": said}))
+    with pytest.raises(FileError, match="not a checkpoint of trace2strips"):
+        resume(Still(), TrainingSettings(5, 1, 500), path)
+
+
+def test_a_checkpoint_out_of_range(tmp_path: Path) -> None:
+    path, settings = tmp_path / "checkpoint-1.safetensors", TrainingSettings(5, 1, 500)
+    write_checkpoint(path, Still().save(), Still().save(), settings, Report(step=3))
+    assert resume(Still(), settings, path)[0].step == 3
+    write_checkpoint(path, Still().save(), Still().save(), settings, Report(step=-3))
+    with pytest.raises(FileError, match="out of range"):
+        resume(Still(), settings, path)
 
 
 def test_a_log_of_training_that_somebody_broke(tmp_path: Path) -> None:
