@@ -601,6 +601,11 @@ through). Inputs differ where the older code has no such file or command. Before
 attacked and what is trusted is in [SECURITY.md](../SECURITY.md); the attacks that failed are tests now
 (`tests/test_hardening.py`).
 
+A dash: not measured yet. The machine was busy with other work, so what failed by the limit on seconds should be
+measured again on an idle one. Rows of commit 9df26b2 were measured with a limit of 30 seconds by an earlier state of
+this file: there two `learn` that both ran counted as accepted, and a link in `card.html`, only text there, as failed.
+Each row after carries its own commit in `results/attacks.json`.
+
 | attack | before: inputs | accepted | refused | failed | after: inputs | accepted | refused | failed |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|
 """
@@ -620,10 +625,7 @@ def page(path: Path) -> str:
             rows[0], what = start[name], f"{what} (before: commit {code['start']['commit']})"
         cells = [str(row.get(name, "–")) for row in rows for name in FIGURES]
         text += f"| {group}: {what} | {' | '.join(cells)} |\n"
-    sums = [
-        [sum(row.get(name, 0) for row in found["attacks"].values()) for name in FIGURES] for found in (before, after)
-    ]
-    return text + f"| all | {' | '.join(str(number) for row in sums for number in row)} |\n"
+    return text
 
 
 def main() -> None:
