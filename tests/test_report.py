@@ -492,7 +492,7 @@ def test_broken_results_are_refused(tmp_path: Path, name: str) -> None:
     ("paper.json", "[]", "paper.json: not a JSON object"),
     ("notes.json", "[\n{]", "notes.json:2: not JSON"),
     ("notes.json", '[{"runs": {"domian": "x"}, "note": ""}]', "notes.json: note 1: a run has no 'domian' (hint: did you mean 'domain'?)"),
-    ("notes.json", '[{"note": ""}]', "notes.json: note 1 is not of the form wanted"),
+    ("notes.json", '[{"note": ""}]', "notes.json: no '0.runs'"),
     ("notes.json", "{}", "notes.json: not a list"),
 ])  # fmt: skip
 def test_broken_files_beside_the_results(tmp_path: Path, file: str, text: str | None, message: str) -> None:

@@ -100,7 +100,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     assert sorted(expected) == [0, 1]
 
     moments = random.Random(0)
-    for _ in range(5):
+    for _ in range(10):
         with started(tmp_path / "killed", *TINY, *seeds) as process:
             time.sleep(moments.uniform(0.5, 3))
             process.send_signal(signal.SIGKILL)

@@ -16,6 +16,7 @@ from trace2strips.learners.learning import load
 from trace2strips.model.goals import Goal, Names, goal_of, initial_state, pose
 from trace2strips.model.strips import StripsModel
 from trace2strips.pddl import read_model
+from trace2strips.planning.planners import DEFAULT_PLANNER
 from trace2strips.planning.plans import PlanResult, solve
 from trace2strips.traces import Dataset, unknown_starts
 from trace2strips.traces import write_traces as write_dataset
@@ -63,7 +64,7 @@ def accuracy(model: Model, traces: Traces) -> float:
 
 
 def plan(
-    model: Model, goal: Names | Goal, init: Names | None = None, planner: str = "mimir", certain: bool = False
+    model: Model, goal: Names | Goal, init: Names | None = None, planner: str = DEFAULT_PLANNER, certain: bool = False
 ) -> PlanResult:
     """A plan that makes these atoms true, or false where written "!atom". It prints itself.
 

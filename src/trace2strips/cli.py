@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from trace2strips.errors import UserError, shorten, suggest
+from trace2strips.screen import screened
 
 COMMANDS = {  # name → the first line of its help; the function of that name in the module of that name does it
     "domains": "The benchmark domains: atoms, actions, reachable states.",
@@ -95,7 +96,8 @@ def main() -> None:
     """Entry point: whatever the user can get wrong becomes one line and exit code 2."""
     words = sys.argv[1:]
     try:
-        code = app(words or ["--help"], prog_name="trace2strips", standalone_mode=False)
+        with screened():
+            code = app(words or ["--help"], prog_name="trace2strips", standalone_mode=False)
         sys.stdout.flush()
         code = code if words else 2  # the help is no answer to a question that was not asked
     except UserError as error:

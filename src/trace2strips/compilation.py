@@ -1,15 +1,21 @@
-"""`compiled`: the one way in which this package compiles a hot loop with Numba.
-
-Imports nothing of this package.
-"""
+"""`compiled`: the one way in which this package compiles a hot loop with Numba."""
 
 from __future__ import annotations
 
+import atexit
 import inspect
+import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
+
+from trace2strips.errors import UserError
+from trace2strips.files import private_folder
 
 Function = Callable[..., Any]
 
@@ -31,6 +37,27 @@ def compiled(parallel: bool = False, vector: bool = False) -> Callable[[Function
         options: dict[str, Any] = {"cache": True, "parallel": parallel}
         if vector:
             options |= {"error_model": "numpy", "nogil": True}
-        return numba.njit(**options)(inspect.unwrap(function))
+        bare = inspect.unwrap(function)
+        try:
+            return numba.njit(**options)(bare)
+        except RuntimeError:  # neither the package's folder nor the user's can be written
+            if numba.config.CACHE_DIR:
+                raise
+            keep_elsewhere()
+            return numba.njit(**options)(bare)
 
     return decorate
+
+
+def keep_elsewhere() -> None:
+    """Keep machine code in a folder that is ours alone: whoever can write there decides what runs here. Processes that
+    are started from here do the same."""
+    try:
+        folder = private_folder() / "numba"
+        folder.mkdir(exist_ok=True)
+    except (UserError, OSError):
+        folder = Path(tempfile.mkdtemp(prefix="trace2strips-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    hint = "NUMBA_CACHE_DIR=FOLDER keeps it"
+    print(f"trace2strips: {UserError(f'no place for compiled code but {folder}', hint=hint)}", file=sys.stderr)

@@ -87,6 +87,16 @@ def suggest(word: str, known: Iterable[str], noun: str) -> str:
     return f"known {noun}: {shown}" if names else f"there are no {noun}"
 
 
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that stands there a second time; None where all differ."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def shorten(text: str, width: int = 60) -> str:
     """Long user input cut to what fits on an error line."""
     return text if len(text) <= width else text[: width - 1] + "…"

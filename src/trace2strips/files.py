@@ -9,17 +9,23 @@ import fcntl
 import gzip
 import io
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from trace2strips.errors import FileError
 
 MAX_LINE_BYTES = 64 * 2**20  # longer lines are not traces but a wrong file; reading one must not fill the memory
+MOST_TEXT = 64 * 2**20  # bytes of a text that is read at once, unpacked
+GZIP = b"\x1f\x8b"  # the first bytes of what is packed, whatever its name
+UNPACKED = 16 * 2**20  # bytes that any packed file may hold; a larger one RATIO times its size:
+RATIO = 100  # logs and summaries are packed to a tenth or a fiftieth, a trap to a thousandth
+MOST_EMPTY = 10**6  # lines one after the other with nothing in them
 
 
 @contextmanager
@@ -46,18 +52,27 @@ def check_readable(path: Path) -> None:
     with reading(path):
         if path.is_dir():
             raise IsADirectoryError(path)
+        if path.exists() and not path.is_file():  # a pipe would be waited for, a device may have no end
+            raise FileError("is not a regular file", file=path, hint="save what it holds in a file")
         if path.is_file() and not path.stat().st_mode & 0o444:
             raise PermissionError(path)
         path.open("rb").close()
 
 
-def read_text(path: Path, most: int = -1) -> str:
-    """A whole small text file, gzip or not; of at most so many bytes, if that is said."""
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader]:
+    """A file to be read, as it is; what is wrong with it, now or later, is a FileError."""
     check_readable(path)
     with reading(path), path.open("rb") as file:
-        raw = unpacked(file).read(most + 1 if most >= 0 else -1)
-        if 0 <= most < len(raw):
-            raise FileError(f"more than {most:,} bytes when unpacked", file=path, hint="is it the right file?")
+        yield file
+
+
+def read_text(path: Path, most: int = MOST_TEXT) -> str:
+    """A whole small text file, gzip or not, of at most so many bytes."""
+    with opened(path) as file:
+        raw = unpacked(file).read(most + 1)
+        if len(raw) > most:
+            raise FileError(f"more than {most:,} bytes of text", file=path, hint="is it the right file?")
         return raw.decode("utf-8-sig")
 
 
@@ -76,10 +91,9 @@ def read_lines(
     """Number and text of each line, gzip or not, one at a time: a log may be larger than the memory.
     `progress` is told how many bytes of the file are new. With a `stretch` of a file that is not packed, its lines.
     """
-    check_readable(path)
-    with reading(path), path.open("rb") as file:
+    with opened(path) as file:
         stream = unpacked(file)
-        number = told = 0
+        number = told = empty = 0
         if stretch is not None:
             file.seek(stretch.begin)
             number = stretch.lines_before
@@ -92,16 +106,41 @@ def read_lines(
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
                 raise FileError("not UTF-8 text", file=path, line=number, hint="is it a text file?") from None
-            yield number, text.rstrip("\r\n")
+            text = text.rstrip("\r\n")
+            empty = 0 if text else empty + 1
+            if empty > MOST_EMPTY:
+                raise FileError(f"more than {MOST_EMPTY:,} empty lines", file=path, line=number, hint="is it a log?")
+            yield number, text
             if progress and number % 256 == 0:
                 progress(file.tell() - told)
                 told = file.tell()
 
 
 def unpacked(file: io.BufferedReader) -> io.BufferedIOBase:
-    """The bytes of a file; gzip is recognised by its first two bytes, whatever the name says."""
-    packed = file.peek(2)[:2] == b"\x1f\x8b"
-    return gzip.GzipFile(fileobj=file, mode="rb") if packed else file
+    """The bytes of a file, unpacked if they are gzip. Every packed file that we read comes through here: a small one
+    must not fill memory or time.
+    """
+    return io.BufferedReader(Unpacked(file)) if file.peek(2)[:2] == GZIP else file
+
+
+class Unpacked(io.RawIOBase):
+    """What is in a gzip file, in steps, and never much more than its size explains."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self.stream = gzip.GzipFile(fileobj=file, mode="rb")
+        self.file, self.size = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self.stream.read(len(buffer))
+        self.size += len(part)
+        if self.size > max(UNPACKED, RATIO * self.file.tell()):  # of what is read so far: a trap is noticed early
+            hint = "is it a log? unpack it with gunzip if it is"
+            raise FileError(f"unpacks to more than {RATIO} times its size", file=self.file.name, hint=hint)
+        buffer[: len(part)] = part
+        return len(part)
 
 
 def check_writable(path: Path, force: bool) -> Path:
@@ -152,12 +191,47 @@ def writing_text(path: Path, force: bool = False) -> Iterator[io.TextIOBase]:
     """As `writing`, for text; compressed where the name ends in .gz (without a time stamp: same data, same bytes)."""
     with writing(path, force) as raw:
         packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix.lower() == ".gz" else None
-        text = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="\n")
+        # a name whose bytes are no UTF-8 is written out: \udcff; hours of work must not be lost for it
+        text = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="\n", errors="backslashreplace")
         yield text
         text.flush()
         text.detach()
         if packed:
             packed.close()
+
+
+def private_folder() -> Path:
+    """A folder of this user's in the temporary directory, the same for every process. Others can write beside it, so
+    whatever stands there already must be a folder of ours that nobody else may enter."""
+    folder = Path(tempfile.gettempdir()) / f"trace2strips-{os.getuid()}"
+    try:
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        found = folder.lstat()
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=folder, hint="TMPDIR=FOLDER") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise FileError("is not a folder of yours alone", file=folder, hint=f"remove it, or chmod 700 {folder}")
+    return folder
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process alone; whoever comes second is told so. A kill leaves no lock behind."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=folder) from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FileError(
+                "another process works in it", file=folder, hint="wait for it, or name another folder"
+            ) from None
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NoReturn
 
-from trace2strips.errors import BraspError, suggest
+from trace2strips.errors import BraspError, first_repeated, suggest
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,8 @@ class Program:
 
     def __post_init__(self) -> None:
         for symbols, noun in ((self.alphabet, "symbol"), (self.output, "output symbol")):
-            for symbol in symbols:
-                if symbols.count(symbol) > 1:
-                    raise BraspError(f"{noun} {symbol!r} is there twice", hint="symbols must differ")
+            if (twice := first_repeated(symbols)) is not None:
+                raise BraspError(f"{noun} {twice!r} is there twice", hint="symbols must differ")
         if not self.definitions:
             raise BraspError("the program defines no vector", hint="its output is the last vector that it defines")
         if len(self.output) > len(self.definitions):

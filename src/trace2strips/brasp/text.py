@@ -207,14 +207,14 @@ class Parser:
 
     def symbols(self) -> tuple[str, ...]:
         self.take("{")
-        names: list[str] = []
+        names: dict[str, None] = {}
         while not self.meets("}"):
             if names:
                 self.take(",", "',' or '}'")
             token = self.take("name", "a symbol")
             if token.text in names:
                 token.fail(f"symbol {token.text!r} is there twice", hint="symbols must differ")
-            names.append(token.text)
+            names[token.text] = None
         return tuple(names)
 
     def definition(self) -> Definition:

@@ -34,6 +34,7 @@ from trace2strips.commands.terminal import (
     table_of_pairs,
 )
 from trace2strips.errors import DomainError, UserError, with_file
+from trace2strips.planning.planners import DEFAULT_PLANNER
 
 
 def evaluate(
@@ -51,7 +52,7 @@ def evaluate(
     problems: Annotated[
         int, typer.Option(help="How many planning problems to solve, of PDDL files each at most once; 0: none.")
     ] = 100,
-    planner: PlannerOption = "mimir",
+    planner: PlannerOption = DEFAULT_PLANNER,
     max_states: StatesOption = 10**6,
     max_seconds: SecondsOption = 300,
     max_memory: MemoryOption = 4096,

@@ -149,8 +149,8 @@ def learn(
         if test is not None:
             tests = read_traces(test, columns=columns)
             learned = with_file(test, lambda: learned.tested_on(tests))
-        open_run(out or update, learned.settings, force or out is None)
-        finish(learned, dataset, traces, out or update, quiet)
+        with open_run(out or update, learned.settings, force or out is None):
+            finish(learned, dataset, traces, out or update, quiet)
         check_required(learned.figures, require)
         return
     if out is None:
@@ -158,8 +158,8 @@ def learn(
     chosen = make_learner(learner, given)
     Job(seed)  # a seed out of range is refused before anything is written
     if stream or ray or is_large(files):
-        learned = learn_streamed(files, chosen, out, test, columns, hold_out, ray, seed, force, quiet)
-        finish(learned, None, traces, out, quiet)
+        with learn_streamed(files, chosen, out, test, columns, hold_out, ray, seed, force, quiet) as learned:
+            finish(learned, None, traces, out, quiet)
         check_required(learned.figures, require)
         return
     dataset = read_traces(files, columns=columns)
@@ -169,8 +169,8 @@ def learn(
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:
         with_file(str(test), lambda: chosen.check_names(dataset.vocabulary, testing.vocabulary))
-    learned = run_learner(chosen, dataset, testing, traces, out, seed, force, quiet, hold_out)
-    finish(learned, dataset, traces, out, quiet)
+    with run_learner(chosen, dataset, testing, traces, out, seed, force, quiet, hold_out) as learned:
+        finish(learned, dataset, traces, out, quiet)
     check_required(learned.figures, require)
 
 

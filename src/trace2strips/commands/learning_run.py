@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,32 +19,36 @@ if TYPE_CHECKING:
 LONG = 60  # seconds of learning that are announced
 
 
+@contextmanager
 def run_learner(
     chosen: Learner, dataset: Dataset, testing: Dataset | None, file: Path, out: Path, seed: int, force: bool,
     quiet: bool, hold_out: float | int | None = 0,
-) -> Learned:  # fmt: skip
-    """Learn from traces that were checked, in a run folder. `file`: where the traces come from, for messages.
+) -> Iterator[Learned]:  # fmt: skip
+    """Learn from traces that were checked, in a run folder, which nobody else gets until this is left. `file`: where
+    the traces come from, for messages.
     `hold_out`: the share of traces to be held back if there are none to test on; None: chosen."""
     from trace2strips.learners.holding_out import with_held_out
     from trace2strips.learners.learning import learn as learn_model
     from trace2strips.learners.runs import RunLog, content_hash, open_run
 
-    open_run(out, chosen.run_settings(seed, content_hash(dataset)), force)
-    say_how_long(chosen, dataset, quiet)
-    log = RunLog(out)
-    try:
-        with training_bar(quiet) as show:
+    with open_run(out, chosen.run_settings(seed, content_hash(dataset)), force):
+        say_how_long(chosen, dataset, quiet)
+        log = RunLog(out)
+        try:
+            with training_bar(quiet) as show:
 
-            def watch(stage: str, report: Report) -> None:
-                log.write(stage, report)
-                show(stage, report)
+                def watch(stage: str, report: Report) -> None:
+                    log.write(stage, report)
+                    show(stage, report)
 
-            learned = with_file(
-                file, lambda: learn_model(dataset, chosen, seed=seed, test=testing, folder=out, watch=watch)
-            )
-            return learned if testing is not None or hold_out == 0 else with_held_out(learned, dataset, hold_out)
-    finally:
-        log.close()
+                learned = with_file(
+                    file, lambda: learn_model(dataset, chosen, seed=seed, test=testing, folder=out, watch=watch)
+                )
+                if testing is None and hold_out != 0:
+                    learned = with_held_out(learned, dataset, hold_out)
+        finally:
+            log.close()
+        yield learned
 
 
 def say_how_long(learner: Learner, dataset: Dataset, quiet: bool) -> None:
@@ -81,7 +87,7 @@ def finish(learned: Learned, dataset: Dataset | None, traces: Path, out: Path, q
 def warn(figures: Figures, dataset: Dataset | None, file: Path) -> None:
     """What a user should know of the traces, a line each on standard error."""
     for warning in figures.warnings:
-        print(f"trace2strips: {warning}", file=sys.stderr)
+        print(f"trace2strips: {printable(warning)}", file=sys.stderr)
     if (first := figures.first_contradiction) is not None:
         worked, refused = (
             f"in trace {which[0] + 1}" if dataset is None else place_of(dataset, file, *which)

@@ -52,8 +52,8 @@ def learn_own_world(
         for line in about(world, train, test, count is None):
             print(line)
     file = Path(world.name)
-    learned = run_learner(chosen, train, test, file, out, seed, force, quiet)
-    finish(learned, train, file, out, quiet)
+    with run_learner(chosen, train, test, file, out, seed, force, quiet) as learned:
+        finish(learned, train, file, out, quiet)
     report = judge_world(learned, world, seed=seed, train=train)
     seconds = time.perf_counter() - clock
     write_json(out / FILE, record(world, learned, report, train, test, seconds))

@@ -24,6 +24,7 @@ from trace2strips.commands.terminal import (
 )
 from trace2strips.errors import UserError, printable, shorten, with_file
 from trace2strips.files import check_writable, writing_text
+from trace2strips.planning.planners import DEFAULT_PLANNER
 
 if TYPE_CHECKING:
     from trace2strips.judging.sources import Source
@@ -54,7 +55,7 @@ def plan(
     ] = None,
     domain: DomainOption = None,
     problem: ProblemsOption = None,
-    planner: PlannerOption = "mimir",
+    planner: PlannerOption = DEFAULT_PLANNER,
     optimal: Annotated[bool, typer.Option("--optimal", help="A shortest plan.")] = False,
     certain: Annotated[
         bool, typer.Option("--certain", help="Only steps that work in every model that fits the log.")
@@ -118,7 +119,7 @@ def plan(
         states = "" if result.states is None else f", {result.states:,} states"
         print(f"{len(result.plan)} actions{count}{states}, {result.seconds:.3f} s", file=sys.stderr)
         if any(result.certain):
-            print(f"certain if {'; '.join(assumptions)} (--json proves each step)", file=sys.stderr)
+            print(printable(f"certain if {'; '.join(assumptions)} (--json proves each step)"), file=sys.stderr)
             if only is not None and asked.first is not None and asked.first.init is None:
                 start = "where traces do that tell nothing" if asked.first.state is None else repr(asked.first.state)
                 print(f"and if the problem begins {printable(start)}", file=sys.stderr)

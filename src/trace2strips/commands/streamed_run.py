@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,11 +28,12 @@ def is_large(files: Sequence[Path]) -> bool:
     return sum(path.stat().st_size * (10 if path.suffix.lower() in packed else 1) for path in found) > LARGE
 
 
+@contextmanager
 def learn_streamed(
     paths: Sequence[Path], learner: Learner, out: Path, test: Path | None, columns: Columns, hold_out: float | None,
     ray: str | None, seed: int, force: bool, quiet: bool,
-) -> Learned:  # fmt: skip
-    """Shard by shard, here or on a cluster."""
+) -> Iterator[Learned]:  # fmt: skip
+    """Shard by shard, here or on a cluster, in a run folder that nobody else gets until this is left."""
     from functools import partial
 
     from trace2strips.learners.holding_out import with_held_out
@@ -65,16 +66,19 @@ def learn_streamed(
     data = hash_files(files)
     with ExitStack() as stack:
         run: Runner = Here() if ray is None else OnRay(stack.enter_context(connected(ray, may_start=True)))
-        open_run(out, chosen.run_settings(seed, data), force)
-        log = RunLog(out)
-        stack.callback(log.close)
-        show = stack.enter_context(training_bar(quiet))
+        stack.enter_context(open_run(out, chosen.run_settings(seed, data), force))
+        with ExitStack() as learning:
+            log = RunLog(out)
+            learning.callback(log.close)
+            show = learning.enter_context(training_bar(quiet))
 
-        def watch(stage: str, report: Report) -> None:
-            log.write(stage, report)
-            show(stage, report)
+            def watch(stage: str, report: Report) -> None:
+                log.write(stage, report)
+                show(stage, report)
 
-        learned = learn_shards(chosen, shards, Job(seed, out, watch), data, read, run)
-    if testing is not None:
-        return with_file(str(test), lambda: learned.tested_on(testing))
-    return learned if hold_out == 0 else with_held_out(learned, beginning(shards, learned.vocabulary, read), hold_out)
+            learned = learn_shards(chosen, shards, Job(seed, out, watch), data, read, run)
+        if testing is not None:
+            learned = with_file(str(test), lambda: learned.tested_on(testing))
+        elif hold_out != 0:
+            learned = with_held_out(learned, beginning(shards, learned.vocabulary, read), hold_out)
+        yield learned

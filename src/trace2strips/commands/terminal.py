@@ -7,6 +7,7 @@ that needs it, here and in every command.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,6 +18,7 @@ import typer
 
 from trace2strips.errors import printable
 from trace2strips.planning.planners import PLANNERS
+from trace2strips.screen import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,10 +57,12 @@ TraceArgument = Annotated[
 
 
 def plain_console() -> Console:
-    """Names are any text: none may be taken for rich's markup, an emoji or a number."""
+    """Names are any text: none may be taken for rich's markup, an emoji or a number. On a terminal rich writes colours,
+    so what it is given there must be printable."""
     from rich.console import Console
 
-    return Console(markup=False, emoji=False, highlight=False)
+    bare = getattr(sys.stdout, "bare", sys.stdout)
+    return Console(markup=False, emoji=False, highlight=False, file=bare if bare.isatty() else sys.stdout)
 
 
 def table_of_pairs(title: str, rows: Iterable[tuple[str, str]], numbers: bool = False) -> Table:
@@ -66,11 +70,11 @@ def table_of_pairs(title: str, rows: Iterable[tuple[str, str]], numbers: bool = 
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), show_header=False)
+    table = Table(title=Text(visible(title)), show_header=False)
     table.add_column()
     table.add_column(justify="right" if numbers else "left")
     for name, value in rows:
-        table.add_row(name, Text(value))
+        table.add_row(Text(visible(name)), Text(visible(value)))
     return table
 
 

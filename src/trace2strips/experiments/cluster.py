@@ -11,7 +11,6 @@ import io
 import os
 import shutil
 import signal
-import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -26,6 +25,7 @@ from trace2strips.experiments.local import LOG, LocalExecutor
 from trace2strips.experiments.performing import read_figures
 from trace2strips.experiments.rows import Row
 from trace2strips.experiments.runs import Run
+from trace2strips.files import private_folder
 from trace2strips.learners.training import Report
 from trace2strips.ray_cluster import RETRIES, code_version, connected, last_line
 
@@ -88,6 +88,8 @@ class RayExecutor:
             versions = f"{result.other_version}, here is {code_version()}"
             raise UserError(f"node {result.node} has another trace2strips: {versions}", hint="install this one there")
         folder = self.runs / run.name
+        if not result.archive:
+            return Failure(f"{result.failure} (on node {result.node})")
         unpack(result.archive, folder)
         if result.failure:
             return Failure(f"{result.failure} (on node {result.node})", folder / LOG)
@@ -139,7 +141,10 @@ def work(run: Run, version: str, cpus: int, board: Any) -> Result:
         with suppress(ray.exceptions.RayError):
             board.pin.remote(run, stage, report)
 
-    scratch = Path(tempfile.gettempdir()) / f"trace2strips-{os.getuid()}" / version.replace(" ", "-") / run.name
+    try:
+        scratch = private_folder() / version.replace(" ", "-") / run.name
+    except UserError as error:
+        return Result(node, failure=str(error))
     outcome = LocalExecutor(scratch, scratch / "datasets").execute(run, pin)
     if isinstance(outcome, Failure) and outcome.killed:
         os.kill(os.getpid(), signal.SIGKILL)  # so that Ray counts this worker as lost and tries again

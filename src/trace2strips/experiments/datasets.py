@@ -13,8 +13,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from glob import escape
 from pathlib import Path
 
 from trace2strips.errors import FileError, TraceError
@@ -39,15 +41,10 @@ class DatasetCache:
     def __call__(self, domain: Domain, settings: SampleSettings, like: Dataset | None = None) -> Dataset:
         """Always the dataset as it is read, never as it was sampled, so that both ways give one and the same."""
         path = self.folder / f"{stem(domain.name, settings)}-{key(domain, settings, like)}{ENDING}"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / ".lock").open("wb")
-        except OSError as error:
-            raise FileError(error.strerror or str(error), file=self.folder) from None
-        with lock, locked(lock):  # one samples, others wait for it
+        with self.locked():
             found = read(path)
             if found is None:
-                for part in self.folder.glob(".*.part"):  # what a kill left behind
+                for part in self.folder.glob(f".{escape(path.name[:40])}.*.part"):  # what a kill left of this one
                     part.unlink()
                 sample(domain, settings, like).save(path, force=True)
                 with writing_text(Path(f"{path}{CHECKSUM}"), force=True) as stream:
@@ -57,9 +54,21 @@ class DatasetCache:
 
     def discard(self, run: Run, left: Iterable[Run]) -> None:
         """Remove the datasets of a run that no run of those left will read."""
-        for name in stems(run) - {name for other in left for name in stems(other)}:
-            for path in self.folder.glob(f"{name}-{'[0-9a-f]' * 12}{ENDING}*"):
-                path.unlink(missing_ok=True)
+        with self.locked():
+            for name in stems(run) - {name for other in left for name in stems(other)}:
+                for path in self.folder.glob(f"{escape(name)}-{'[0-9a-f]' * 12}{ENDING}*"):
+                    path.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One samples or removes, others wait for it."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / ".lock").open("wb")
+        except OSError as error:
+            raise FileError(error.strerror or str(error), file=self.folder) from None
+        with lock, locked(lock):
+            yield
 
 
 def read(path: Path) -> Dataset | None:

@@ -58,7 +58,7 @@ def perform(run: Run, folder: Path, sampler: Sampler | None = None, watch: Watch
     """The row of a run. What the same code has left in the folder is not done again."""
     code = run_code(run.learner)
     there = read_figures(folder) if (folder / FIGURES).exists() else None
-    if there is not None and there.code == code:
+    if there is not None and (there.run, there.code) == (run, code):
         return there
     sampler = sampler or sample_anew
     clock = Clock(watch)
@@ -152,20 +152,20 @@ def learn_or_load(run: Run, train: Dataset, folder: Path, watch: Watcher | None)
     stale = begun is not None and begun != wanted
     if not stale and (folder / "metrics.json").exists():
         return load(folder)
-    open_run(folder, wanted, force=stale)
-    log = RunLog(folder)
+    with open_run(folder, wanted, force=stale):
+        log = RunLog(folder)
 
-    def tell(stage: str, report: Report) -> None:
-        log.write(stage, report)
-        if watch:
-            watch(stage, report)
+        def tell(stage: str, report: Report) -> None:
+            log.write(stage, report)
+            if watch:
+                watch(stage, report)
 
-    try:
-        learner.check(train)
-        learned = learner.learn(train, Job(run.seed, folder, tell))
-    finally:
-        log.close()
-    learned.write(folder)
+        try:
+            learner.check(train)
+            learned = learner.learn(train, Job(run.seed, folder, tell))
+        finally:
+            log.close()
+        learned.write(folder)
     return learned
 
 

@@ -19,15 +19,17 @@ def machine() -> Machine:
 
 
 def commit() -> str | None:
-    """The commit that was measured, '-dirty' where the package differs from it (results may: runs are added to them);
-    None outside a repository, or where git is not installed."""
+    """The commit that was measured, '-dirty' where the package differs from it (results may: runs are added to them).
+    None where git is not installed or does not keep this file: an installed package knows no commit, whatever
+    repository is around the environment that it is installed in."""
     if shutil.which("git") is None:
         return None
+    here = Path(__file__)
 
-    def git(*words: str) -> str:
-        package = Path(__file__).parent.parent
-        found = subprocess.run(["git", "-C", package, *words], capture_output=True, text=True, check=False)
-        return found.stdout.strip()
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", "-C", here.parent.parent, *words], capture_output=True, text=True, check=False)
 
-    name = git("rev-parse", "--short=12", "HEAD")
-    return name + ("-dirty" if git("status", "--porcelain", "--", ".") else "") or None
+    if git("ls-files", "--error-unmatch", "--", str(here)).returncode:
+        return None
+    name = git("rev-parse", "--short=12", "HEAD").stdout.strip()
+    return name + ("-dirty" if git("status", "--porcelain", "--", ".").stdout.strip() else "") or None

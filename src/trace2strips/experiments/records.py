@@ -1,15 +1,13 @@
-"""JSON values as typed Python values: what does not fit the declared type is refused, not passed on.
-
-A float may be written as a whole number; a list becomes a tuple. `None`, where the type allows it, is null or absent.
-"""
+"""Settings as typed values: what does not fit the declared type is refused, not passed on; and types in words."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from trace2strips.schemas import Schema
 
 Value = str | int | float | bool | None  # a setting
 
@@ -18,34 +16,15 @@ PLAIN = {str: "text", int: "a whole number", float: "a number", bool: "true or f
 
 def read_value(value: Any, kind: Any) -> Any:
     """The value as this type; TypeError where it is none."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return read_first(value, parts)
-    if origin is tuple and isinstance(value, list | tuple):
-        kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else parts
-        if len(value) == len(kinds):
-            return tuple(map(read_value, value, kinds))
-    elif origin is Mapping and isinstance(value, Mapping):
-        return {read_value(name, parts[0]): read_value(item, parts[1]) for name, item in value.items()}
-    elif isinstance(kind, type) and is_dataclass(kind) and isinstance(value, Mapping):
-        hints = get_type_hints(kind)
-        if value.keys() <= hints.keys():  # one that is missing is a TypeError too
-            return kind(**{name: read_value(item, hints[name]) for name, item in value.items()})
-    elif kind is float and type(value) in (int, float) and math.isfinite(value):
-        return float(value)
-    elif type(value) is kind and kind in PLAIN:
-        return value
-    raise TypeError
+    try:
+        return schema_of(kind).take(value)
+    except ValueError:
+        raise TypeError from None
 
 
-def read_first(value: Any, kinds: tuple[Any, ...]) -> Any:
-    """As the first of several types that fits."""
-    for kind in kinds:
-        try:
-            return read_value(value, kind)
-        except TypeError:
-            continue
-    raise TypeError
+@cache
+def schema_of(kind: Any) -> Schema:
+    return Schema(kind)
 
 
 def describe(kind: Any) -> str:

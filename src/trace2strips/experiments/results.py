@@ -6,20 +6,21 @@ goes when the next one comes. Whatever else is no row is refused, and the file s
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from trace2strips.errors import FileError
 from trace2strips.experiments.rows import RUN_FIELDS, Row, format_row, read_row
 from trace2strips.experiments.runs import Run
 from trace2strips.files import check_readable, locked, reading, writing
+from trace2strips.schemas import Schema
 
 BEGINNING, NEXT = (f'{sign}"{name}": "'.encode() for sign, name in zip(("{", ", "), RUN_FIELDS[:2], strict=True))
+ANY = Schema(Any)
 TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
@@ -77,11 +78,8 @@ def is_cut_off(line: bytes, alone: bool) -> bool:
     """Is this the beginning of a row as we write it, and not all of it? Of someone else's line that can hardly be said;
     a few bytes that no row of ours stands above could be anyone's.
     """
-    try:
-        json.loads(line)
-    except ValueError:
-        pass
-    else:
+    with suppress(ValueError):
+        ANY.parse(line)
         return False
     if len(line) < len(BEGINNING):
         return bool(line) and not alone and BEGINNING.startswith(line)

@@ -9,11 +9,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, get_type_hints
+
+from pydantic import ValidationError
 
 from trace2strips.errors import FileError, UserError, shorten, suggest
-from trace2strips.experiments.records import describe, read_value
+from trace2strips.experiments.records import Value, describe
 from trace2strips.experiments.runs import Run
+from trace2strips.schemas import Schema, record, refusal
 
 Bin = tuple[int, float, int]  # longest trace in it, share of traces that are right, number of traces
 
@@ -140,37 +143,45 @@ def format_row(row: Row) -> str:
     return json.dumps(row.record())
 
 
+ROW = Schema(
+    record(
+        "Row",
+        {name: dict[str, Value] if name == "settings" else KINDS[name] for name in REQUIRED},
+        {name: kind for name, kind in KINDS.items() if name not in (*REQUIRED, "run")},
+    )
+)
+
+
 def read_row(text: str | bytes, path: Path, line: int | None = None) -> Row:
     """The inverse of `format_row`. Whatever is not exactly a row is refused with its place."""
-
-    def fail(message: str, hint: str | None = None) -> NoReturn:
-        raise FileError(message, file=path, line=line, hint=hint)
-
     try:
-        record = json.loads(text, parse_constant=refuse_constant)
-    except ValueError as error:
-        fail(f"not JSON: {error}", "one JSON object a line")
-    if not isinstance(record, dict):
-        fail("not a JSON object", "one JSON object a line")
-    for name in record:
-        if name not in KINDS or name == "run":
-            hint = OLD_ROW if "network" in record else suggest(name, KINDS, "fields")
-            fail(f"a row has no field {shorten(name)!r}", hint)
-    for name in REQUIRED:
-        if name not in record:
-            fail(f"no {name!r}", f"a row has {', '.join(REQUIRED)}")
-    found = {}
-    for name, value in record.items():
-        try:
-            found[name] = read_value(value, KINDS[name])
-        except TypeError:
-            fail(f"{name} is {shorten(repr(value))}", f"it should be {describe(KINDS[name])}")
+        found = ROW.parse(text)
+    except ValidationError as error:
+        raise row_refusal(error, text, path, line) from None
     try:
         run = Run(**{name: found.pop(name) for name in RUN_FIELDS})
     except UserError as error:
-        fail(error.message, error.hint)
+        raise FileError(error.message, file=path, line=line, hint=error.hint) from None
+    if (machine := found.get("machine")) is not None:
+        found["machine"] = Machine(**machine)
     return Row(run=run, **found)
 
 
-def refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
+def row_refusal(error: ValidationError, text: str | bytes, path: Path, line: int | None) -> FileError:
+    """What is wrong with it, in words of rows: a field that no row has first, then one that is missing."""
+    faults = error.errors(include_url=False)
+    unknown = [
+        str(fault["loc"][0]) for fault in faults if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1
+    ]
+    missing = [str(fault["loc"][0]) for fault in faults if fault["type"] == "missing" and len(fault["loc"]) == 1]
+    if not faults[0]["loc"]:
+        wrong = refusal(error, path, line, hint="one JSON object a line")
+        return FileError(wrong.message, file=path, line=line, hint=wrong.hint)
+    if unknown:
+        hint = OLD_ROW if "network" in unknown else suggest(unknown[0], KINDS, "fields")
+        return FileError(f"a row has no field {shorten(unknown[0])!r}", file=path, line=line, hint=hint)
+    if missing:
+        return FileError(f"no {missing[0]!r}", file=path, line=line, hint=f"a row has {', '.join(REQUIRED)}")
+    field = str(faults[0]["loc"][0])
+    found = shorten(repr(Schema(Any).parse(text)[field]))
+    return FileError(f"{field} is {found}", file=path, line=line, hint=f"it should be {describe(KINDS[field])}")

@@ -21,7 +21,7 @@ from trace2strips.judging.starts import with_final_values
 from trace2strips.learners.learner import Learned, Learner
 from trace2strips.model.strips import StripsModel, StripsProblem, membership
 from trace2strips.model.world import WorldModel
-from trace2strips.planning.planners import Status
+from trace2strips.planning.planners import DEFAULT_PLANNER, Status
 from trace2strips.planning.plans import Limits, Planning, PlanResult
 from trace2strips.traces import Dataset
 from trace2strips.worlds import Domain, World
@@ -164,7 +164,7 @@ def told_of(comparison: Comparison) -> list[str]:
 def judge_world(
     learned: Learned,
     world: World,
-    planner: str = "mimir",
+    planner: str = DEFAULT_PLANNER,
     limits: Limits | None = None,
     seed: int = 0,
     max_pairs: int = MAX_PAIRS,

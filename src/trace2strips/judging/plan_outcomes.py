@@ -18,7 +18,7 @@ from typing import Any
 from trace2strips.errors import ModelError
 from trace2strips.model.strips import State, StripsModel, StripsProblem, state_of, walk
 from trace2strips.model.world import WorldModel
-from trace2strips.planning.planners import Status
+from trace2strips.planning.planners import DEFAULT_PLANNER, Status
 from trace2strips.planning.plans import Limits, Planning, PlanResult
 from trace2strips.worlds import Domain
 
@@ -131,7 +131,7 @@ def evaluate_planning(
     domain: Domain,
     encoding: str = "atoms",
     problems: Sequence[StripsProblem] | None = None,
-    planner: str = "mimir",
+    planner: str = DEFAULT_PLANNER,
     limits: Limits | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> PlanningReport:

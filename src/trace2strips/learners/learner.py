@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -35,7 +35,9 @@ from trace2strips.model.world import WorldModel
 from trace2strips.pages.graph import Graph
 from trace2strips.pddl import format_model
 from trace2strips.pddl.unified import as_lifted, to_unified_planning
+from trace2strips.planning.planners import DEFAULT_PLANNER
 from trace2strips.planning.plans import PlanResult, solve
+from trace2strips.schemas import Schema, record_of
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
@@ -130,8 +132,8 @@ class Learner(ABC):
         """What is kept of the log, for learners that keep something; a run folder holds it."""
         raise self.keeps_nothing()
 
-    def summary_from_text(self, text: str) -> Any:
-        """The inverse; a ValueError where the text is no summary."""
+    def summary_from_text(self, text: str, vocabulary: Vocabulary) -> Any:
+        """The inverse; a ValueError where the text is no summary of a log with these actions."""
         raise self.keeps_nothing()
 
     def update(self, learned: Learned, dataset: Dataset, job: Job) -> Learned:
@@ -398,20 +400,17 @@ class Figures:
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Figures:
-        """The inverse of `record`; what a later version may have measured besides is left out."""
-        known = {item.name for item in fields(Figures)}
-        found = {name: value for name, value in record.items() if name in known}
-        for name in ("train_accuracy", "train_errors", "train_seconds", "traces"):
-            if isinstance(found[name], bool) or not isinstance(found[name], int | float):
-                raise ValueError(f"{name} is no number")
-        for name in ("warnings", "assumptions", "starts_found", "understood"):
-            found[name] = tuple(found.get(name, ()))
-        if (files := found.get("hidden_files")) is not None:
-            found["hidden_files"] = tuple(files)
+        """The inverse of `record`; what a later version may have measured besides is left out. A ValueError where a
+        figure is none."""
+        found = figures_schema().take(record)
         if (first := found.get("first_contradiction")) is not None:
-            places = tuple(first["worked"]), tuple(first["refused"])
-            found["first_contradiction"] = Contradiction(first["action"], *places)
+            found["first_contradiction"] = Contradiction(**first)
         return Figures(**found)
+
+
+@cache
+def figures_schema() -> Schema:
+    return Schema(record_of(Figures, "ignore"))
 
 
 def basic_figures(dataset: Dataset, errors: int, seconds: float, consistent: bool = False) -> Figures:
@@ -489,8 +488,8 @@ class Learned:
 
     def save(self, folder: str | Path, force: bool = False) -> None:
         """Write a run folder: PDDL, JSON, figures and weights; `trace2strips.load` reads it again."""
-        open_run(Path(folder), self.settings, force)
-        self.write(Path(folder))
+        with open_run(Path(folder), self.settings, force):
+            self.write(Path(folder))
 
     def write(self, folder: Path) -> None:
         """Write the results into a run folder that is open already."""
@@ -615,7 +614,7 @@ class Learned:
         self,
         goal: Names | Goal = (),
         init: Names | None = None,
-        planner: str = "mimir",
+        planner: str = DEFAULT_PLANNER,
         certain: bool = False,
         *,
         after: OneTrace | None = None,

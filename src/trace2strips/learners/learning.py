@@ -6,9 +6,10 @@ from pathlib import Path
 
 from trace2strips.errors import FileError, UserError
 from trace2strips.learners.learner import Figures, Job, Learned, Learner, Watcher
-from trace2strips.learners.registry import make_learner
+from trace2strips.learners.registry import learner_class, make_learner
 from trace2strips.learners.runs import broken, read_run
 from trace2strips.learners.suspects import from_csv
+from trace2strips.schemas import Schema, record_of
 from trace2strips.traces.reading import Traces, as_dataset
 
 
@@ -43,10 +44,11 @@ def load(folder: str | Path) -> Learned:
     folder = Path(folder)
     run = read_run(folder)
     try:
-        learner = make_learner(run.settings["learner"], run.settings["settings"])
-        seed, data, figures = int(run.settings["seed"]), str(run.settings["data"]), Figures.of(run.metrics)
+        name = run.settings["learner"]
+        learner = make_learner(name, Schema(record_of(learner_class(name))).take(run.settings["settings"]))
+        seed, data, figures = run.settings["seed"], run.settings["data"], Figures.of(run.metrics)
         lifted = learner.read_lifted(run.lifted)
-        summary = None if run.summary is None else learner.summary_from_text(run.summary)
+        summary = None if run.summary is None else learner.summary_from_text(run.summary, run.vocabulary)
         suspects = () if run.suspects is None else tuple(from_csv(run.suspects))
     except FileError:
         raise

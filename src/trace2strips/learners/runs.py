@@ -20,23 +20,25 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack_arrays
 
-from trace2strips.errors import FileError
-from trace2strips.files import check_readable, read_text, writing, writing_text
+from trace2strips.errors import FileError, ModelError, TraceError
+from trace2strips.files import alone_in, check_readable, read_text, writing, writing_text
 from trace2strips.learners.training import Report
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel, vocabulary_from_json, world_from_json, world_to_json
 from trace2strips.pddl import format_model
+from trace2strips.schemas import Schema, dump, record, record_of
 from trace2strips.traces import Dataset
 
 KEPT = "shards"  # what is ready of a log that is learned shard by shard
@@ -63,6 +65,38 @@ RESULT_FILES = (
 )
 
 
+NAMES = list[str]
+SCHEMAS = {  # what is looked at of the files of a run; a later version may say more
+    "settings": Schema(
+        record(
+            "Settings",
+            {"trace2strips": Literal["run"], "settings": dict[str, Any], "data": str},
+            {"learner": str, "seed": int, "meaning": Any, "code": str},
+            "allow",
+        )
+    ),
+    "metrics": Schema(record("Metrics", {}, {}, "allow")),  # what the learner measured: `Figures` has the schema
+    "model": Schema(
+        record(
+            "Model",
+            {"vocabulary": record_of(Vocabulary)},
+            {
+                "atoms": NAMES,
+                "invented": NAMES,
+                "actions": list[record("Action", {"name": str, "pre": NAMES, "add": NAMES, "delete": NAMES}, {})],  # type: ignore[misc]
+                "states": dict[str, NAMES],
+                "always": NAMES,
+                "meaning": dict[str, NAMES],
+                "lifted": dict[str, Any],
+                "support": list[dict[str, Any]],
+            },
+            "allow",
+        )
+    ),
+}
+LOGGED = Schema(record("Logged", {"attempt": int, "step": int, "stage": str}, {}, "ignore"))
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """What a run folder holds. `world` is None where only a network was trained."""
@@ -79,14 +113,27 @@ class RunRecord:
     support: list[dict[str, Any]] = field(default_factory=list)  # how sure each precondition and effect is
 
 
-def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> None:
-    """Make the folder, or continue in one that the same command on the same traces has begun.
+@contextmanager
+def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> Iterator[None]:
+    """Make the folder, or continue in one that the same command on the same traces has begun. Until it is left no other
+    process gets in: two that write checkpoints and results beside each other would spoil both.
 
     With `force` a run of ours is done anew; its old results are kept in `previous` until the new ones are there.
     """
     if folder.exists() and not folder.is_dir():
         raise FileError("is a file, not a folder", file=folder, hint="name another folder")
-    if folder.exists() and any(path.suffix not in BEFORE for path in folder.iterdir()):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=folder) from None
+    with alone_in(folder):
+        prepare(folder, settings, force)
+        yield
+
+
+def prepare(folder: Path, settings: Mapping[str, Any], force: bool) -> None:
+    """Refuse a folder with something else in it; make room for a run that begins."""
+    if any(path.suffix not in BEFORE for path in folder.iterdir()):
         theirs = read_settings(folder)
         if theirs is None:
             raise FileError("is not empty and no run of trace2strips", file=folder, hint="name another folder")
@@ -97,7 +144,6 @@ def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> 
                 raise FileError("holds another unfinished run", file=folder, hint="--force starts anew")
             return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         if (folder / "metrics.json").exists():
             (folder / PREVIOUS).mkdir(exist_ok=True)
             for pattern in ("settings.json", *RESULT_FILES):
@@ -122,9 +168,8 @@ def run_settings(learner: str, settings: Mapping[str, Any], seed: int, meaning: 
 def read_settings(folder: Path) -> dict[str, Any] | None:
     """What a run folder was begun with; None if it is none of ours."""
     try:
-        record = json.loads(read_text(folder / "settings.json"))
-        return record if record["trace2strips"] == "run" else None
-    except (FileError, ValueError, KeyError, TypeError):
+        return SCHEMAS["settings"].parse(read_text(folder / "settings.json"))
+    except (FileError, ValueError):
         return None
 
 
@@ -179,10 +224,8 @@ def read_run(folder: Path) -> RunRecord:
         check_readable(folder / name)
     try:
         settings, metrics, model = (
-            json.loads(read_text(folder / f"{name}.json")) for name in ("settings", "metrics", "model")
+            schema.parse(read_text(folder / f"{name}.json", MOST_BYTES)) for name, schema in SCHEMAS.items()
         )
-        if not all(isinstance(part, dict) for part in (settings, metrics, model, model["vocabulary"])):
-            raise ValueError("not what a run folder holds")
         return RunRecord(
             with_learner(settings),
             metrics,
@@ -193,7 +236,7 @@ def read_run(folder: Path) -> RunRecord:
             summary=read_text(folder / SUMMARY, MOST_BYTES) if (folder / SUMMARY).exists() else None,
             suspects=read_text(folder / SUSPECTS, MOST_BYTES) if (folder / SUSPECTS).exists() else None,
         )
-    except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):
+    except (ValueError, KeyError, TypeError, SafetensorError, ModelError, TraceError):
         raise broken(folder) from None
 
 
@@ -226,10 +269,9 @@ def read_weights(path: Path) -> dict[str, np.ndarray] | None:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
-def write_json(path: Path, record: Any) -> None:
+def write_json(path: Path, value: Any) -> None:
     with writing_text(path, force=True) as stream:
-        json.dump(record, stream, indent=1, ensure_ascii=False)
-        stream.write("\n")
+        stream.write(dump(value, indent=1) + "\n")
 
 
 class RunLog:
@@ -249,8 +291,8 @@ class RunLog:
         row = {"stage": stage, **asdict(report)}
         row["loss"] = report.loss if isfinite(report.loss) else None
         try:
-            lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-            earlier = [line for line in lines if place_in_log(json.loads(line)) < place_in_log(row)]
+            lines = self.path.read_bytes().decode(errors="replace").splitlines() if self.path.exists() else []
+            earlier = [line for line in lines if is_before(line, row)]
             with writing_text(self.path, force=True) as stream:
                 stream.writelines(f"{line}\n" for line in (*earlier, json.dumps(row)))
             if stage == "training":
@@ -264,6 +306,14 @@ class RunLog:
     def close(self) -> None:
         if "events" in vars(self):
             self.events.close()
+
+
+def is_before(line: str, row: dict[str, Any]) -> bool:
+    """Also no row at all is none: a log that somebody changed must not end the training."""
+    try:
+        return place_in_log(LOGGED.parse(line)) < place_in_log(row)
+    except ValueError:
+        return False
 
 
 def place_in_log(row: dict[str, Any]) -> tuple[int, int, bool]:

@@ -6,12 +6,12 @@ that the next step depends on, so a run that is killed and started again ends as
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from math import isfinite, nan
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, get_type_hints, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int64
@@ -19,7 +19,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack_arrays
 
 from trace2strips.errors import FileError
-from trace2strips.files import reading, writing
+from trace2strips.files import check_readable, reading, writing
+from trace2strips.schemas import Schema, dump, record
 from trace2strips.traces import Dataset
 
 LARGE = 90  # the paper's large domains have more actions than this, its small ones fewer: presets differ
@@ -70,6 +71,22 @@ class Report:
     attempt: int = 1
     mark: float = 0.0  # the accuracy from which the next progress is counted, and its step
     mark_step: int = 0
+
+
+HEADER = Schema(
+    record(
+        "Checkpoint",
+        {
+            "settings": dict[str, Any],
+            "report": record(
+                "Report",
+                {},
+                {name: kind | None if name == "loss" else kind for name, kind in get_type_hints(Report).items()},
+            ),
+        },
+        {},
+    )
+)
 
 
 def train(
@@ -127,7 +144,8 @@ def write_checkpoint(
     path: Path, now: dict[str, np.ndarray], best: dict[str, np.ndarray], settings: TrainingSettings, report: Report
 ) -> None:
     arrays = {f"now.{name}": array for name, array in now.items()} | {f"best.{k}": v for k, v in best.items()}
-    header = {"checkpoint": json.dumps({"settings": asdict(settings), "report": asdict(report)})}
+    told = asdict(report) | {"loss": report.loss if isfinite(report.loss) else None}  # JSON knows no other
+    header = {"checkpoint": dump({"settings": asdict(settings), "report": told})}
     with writing(path, force=True) as stream:
         stream.write(pack_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}, header))
 
@@ -138,11 +156,12 @@ def resume(
     """Continue where a checkpoint of the same settings stands, else at the beginning."""
     if checkpoint is None or not checkpoint.exists():
         return Report(), network.save()
+    check_readable(checkpoint)
     try:
         with reading(checkpoint), safe_open(checkpoint, framework="numpy") as file:
-            header = json.loads(file.metadata()["checkpoint"])
+            header = HEADER.parse((file.metadata() or {}).get("checkpoint", ""))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, KeyError, ValueError):
+    except (SafetensorError, ValueError):
         raise FileError("not a checkpoint of trace2strips", file=checkpoint, hint="remove it to start anew") from None
     if header["settings"] != asdict(settings):
         raise FileError(
@@ -153,6 +172,9 @@ def resume(
     except (KeyError, ValueError, RuntimeError):
         raise FileError("a checkpoint of another version", file=checkpoint, hint="remove it to start anew") from None
     best = {name.removeprefix("best."): a for name, a in arrays.items() if name.startswith("best.")}
-    report = Report(**header["report"])
+    told: dict[str, Any] = {name: nan if value is None else value for name, value in header["report"].items()}
+    report = Report(**told)
+    if not 0 <= report.step <= settings.steps:
+        raise FileError("the checkpoint's step is out of range", file=checkpoint, hint="remove it to start anew")
     report.carried = report.seconds
     return report, best

@@ -54,23 +54,45 @@ class LiftedDomain:
     remarks: tuple[str, ...] = field(default=(), compare=False)  # what was read but does not count, such as costs
 
     @cached_property
+    def signatures(self) -> dict[str, tuple[str, ...]]:
+        return dict(self.predicates)
+
+    @cached_property
     def parents(self) -> dict[str, str]:
         return dict(self.types)
 
     def is_a(self, kind: str, ancestor: str) -> bool:
         """Whether a type is below another one; of a union one part is enough, on either side."""
         wanted = set(ancestor.split(EITHER))
-        waiting = kind.split(EITHER)
-        for one in waiting:  # grows while it is walked: up to the root
-            if one in wanted or OBJECT in wanted:
-                return True
-            if one != OBJECT:
-                waiting += self.parents.get(one, OBJECT).split(EITHER)
-        return False
+        return OBJECT in wanted or not wanted.isdisjoint(self.above(kind))
+
+    def above(self, kind: str) -> dict[str, None]:
+        """A type and all that stand above it."""
+        if (found := self.known_above.get(kind)) is None:
+            waiting = kind.split(EITHER)
+            found = dict.fromkeys(waiting)
+            for one in waiting:  # grows while it is walked: up to the root
+                parents = self.parents.get(one, OBJECT).split(EITHER) if one != OBJECT else []
+                waiting += [parent for parent in parents if parent not in found]
+                found |= dict.fromkeys(parents)
+            self.known_above[kind] = found
+        return found
+
+    @cached_property
+    def known_above(self) -> dict[str, dict[str, None]]:
+        return {}
 
     def may_be(self, kind: str, other: str) -> bool:
         """Whether something of the first type may be of the second: one is below the other, or a third below both."""
-        return any(self.is_a(one, kind) and self.is_a(one, other) for one in (kind, other, *self.parents))
+        return self.is_a(kind, other) or self.is_a(other, kind) or (
+            self.has_unions and any(self.is_a(one, kind) and self.is_a(one, other) for one in self.parents)
+        )  # fmt: skip
+
+    @cached_property
+    def has_unions(self) -> bool:
+        """Else each type stands directly below one other, and where a third is below two of them, one of these is
+        below the other."""
+        return any(EITHER in parent for parent in self.parents.values())
 
     @property
     def changing(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int, UInt, UInt64
 
 from trace2strips.bits import pack
 from trace2strips.compilation import compiled
-from trace2strips.errors import ModelError, suggest
+from trace2strips.errors import ModelError, first_repeated, suggest
 
 Atom = str
 State = frozenset[Atom]
@@ -116,11 +116,8 @@ class StripsProblem:
 
 
 def refuse_twice(names: Sequence[str], noun: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ModelError(f"{noun} {name!r} is there twice", hint="names must differ")
-        seen.add(name)
+    if (twice := first_repeated(names)) is not None:
+        raise ModelError(f"{noun} {twice!r} is there twice", hint="names must differ")
 
 
 # --- the trace classifier -------------------------------------------------------------------------------------

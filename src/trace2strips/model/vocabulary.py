@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import UInt8
 
-from trace2strips.errors import TraceError, suggest
+from trace2strips.errors import TraceError, first_repeated, suggest
 from trace2strips.model.strips import Atom, State, StripsAction, StripsModel
 
 SURROGATE = re.compile(r"[\ud800-\udfff]")  # what JSON can escape and UTF-8 cannot hold
@@ -53,7 +53,7 @@ class Vocabulary:
                 raise TraceError(f"{name!r} is no text: half of a surrogate pair", hint="names must be valid Unicode")
 
     def refuse_clash(self) -> NoReturn:
-        twice = next(name for name in self.names if self.names.count(name) > 1)
+        twice = first_repeated(self.names)
         nouns = {Kind.INIT_ATOM: "an initial atom", Kind.INIT_STATE: "an initial state", Kind.TEST_ATOM: "a final atom"}
         first, second = [Kind(k) for k, name in zip(self.kinds.tolist(), self.names, strict=True) if name == twice][:2]
         if first == second:

@@ -58,13 +58,15 @@ def format_section(name: str, title: str, *parts: str) -> str:
 
 
 def format_key_figures(figures: Iterable[tuple[str, str]]) -> str:
-    items = "\n".join(f"<div><dt>{escape(t)}</dt><dd>{escape(value)}</dd></div>" for t, value in figures)
+    items = "\n".join(
+        f"<div><dt>{escape(printable(t))}</dt><dd>{escape(printable(value))}</dd></div>" for t, value in figures
+    )
     return f'<dl class="key">\n{items}\n</dl>'
 
 
 def inline(text: str) -> str:
     """Text with `names` in it."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(printable(text)))
 
 
 def format_table(table: Table) -> str:
@@ -98,7 +100,7 @@ def format_header(columns: Sequence[Column]) -> str:
 
 
 def header_cell(column: Column, span: str = "") -> str:
-    title = escape(column.title).replace("+", "+<wbr>")  # a learner's name may be broken there
+    title = escape(printable(column.title)).replace("+", "+<wbr>")  # a learner's name may be broken there
     return f'<th scope="col"{span}{looks(column)}>{title}</th>'
 
 

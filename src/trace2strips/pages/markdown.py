@@ -8,7 +8,9 @@ from collections.abc import Callable
 from trace2strips.errors import printable
 from trace2strips.pages.tables import Table
 
-SPECIAL = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "})
+SPECIAL = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;"})
+OUR_LINK = re.compile(r"(\[[\w.-]+\]\([\w-]+\.md(?:#[\w-]+)?\))")  # to a page beside this one
+BRACKET = re.compile(r"([\\\[\]]|:(?=//))")
 MARKS = re.compile(r"([\\`*_\[\]|~$@^]|:(?=//)|(?<=www)\.)", re.IGNORECASE)  # inside a line
 BEGINS = re.compile(r"\A(\d*)([#+=.)-])")  # at its beginning: headings, rules, lists
 
@@ -23,8 +25,11 @@ def format_table(table: Table, write: Callable[[str], str] | None = None) -> str
 
 
 def plain(text: str) -> str:
-    """Names are any text: none may end a cell or be taken for HTML."""
-    return text.translate(SPECIAL)
+    """Text of ours with a stranger's words in it: `names` and *stress* stay; nothing ends a cell or is taken for a
+    link, an image or HTML."""
+    parts = OUR_LINK.split(printable(text.replace("\n", " ").replace("\r", " ")))
+    bare = "".join(part if i % 2 else BRACKET.sub(r"\\\1", part) for i, part in enumerate(parts))
+    return bare.translate(SPECIAL)
 
 
 def literal(text: str) -> str:

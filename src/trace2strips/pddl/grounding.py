@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice, product
 from math import prod
 from typing import TypeVar
@@ -13,6 +14,7 @@ from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
 from trace2strips.pddl.names import find_joiner, unambiguous_names
 
 Fact = TypeVar("Fact")
+MOST_TRIED = 2_000_000  # choices of objects for parameters: about 1 µs each
 MOST_ACTIONS = 500_000  # instances of action schemas: about 2 kB and 20 µs each
 
 
@@ -122,15 +124,26 @@ def refuse_too_many(
     domain: LiftedDomain, objects: dict[str, str], statics: set[Literal], fluent: Collection[str]
 ) -> None:
     """Count the instances before they are made: those that static facts allow, times all objects for the others."""
-    total = 0
+    total = tried = 0
+
+    def counted(join: Join, schema: Schema, binding: Binding) -> Iterator[Binding]:
+        """Also those that a later condition does not allow: finding them takes as long."""
+        nonlocal tried
+        for longer in join.extend(binding):
+            tried += 1
+            if tried > MOST_TRIED:
+                schema.fail(
+                    f"too large to ground: static facts allow more than {MOST_TRIED:,} choices for parameters, up to "
+                    f"action {schema.name!r}",
+                    hint="take a problem with fewer objects",
+                )
+            yield longer
+
     for schema in domain.schemas:
         fitting = fitting_objects(schema, domain, objects)
         joins = list(order_joins(schema, fitting, statics, fluent))
-        bindings: Iterable[Binding] = [{}]
-        for join in joins:
-            if not join.free:
-                bindings = join.extend(bindings)
-        found = sum(1 for _ in islice(bindings, MOST_ACTIONS + 1))
+        steps = [partial(counted, join, schema) for join in joins if not join.free]
+        found = sum(1 for _ in islice(extend_all(steps), MOST_ACTIONS + 1))
         total += found * prod(len(join.choices[()]) for join in joins if join.free)
         if total > MOST_ACTIONS:
             schema.fail(
@@ -141,6 +154,7 @@ def refuse_too_many(
 
 
 Binding = dict[str, str]  # variable → object
+Step = Callable[[Binding], Iterator[Binding]]
 
 
 def instantiate(
@@ -158,15 +172,29 @@ def instantiate(
     fitting = fitting_objects(schema, domain, objects)
     tests = [(x, True) for x in schema.pre if x.predicate == "="]
     tests += [(x, False) for x in schema.negative_pre if x.predicate not in fluent]
-    bindings: Iterable[Binding] = [{}]
+    steps: list[Step] = []
     bound: set[str] = set()
     for join in (NO_JOIN, *order_joins(schema, fitting, statics, fluent)):
         bound |= set(join.new)
         ready = [test for test in tests if fitting.keys() & set(test[0].arguments) <= bound]
         tests = [test for test in tests if test not in ready]
-        bindings = select(join.extend(bindings), ready, statics)  # lazily: one binding goes through all joins at a time
-    for binding in bindings:
+        steps.append(partial(select, join, ready, statics))
+    for binding in extend_all(steps):
         yield {variable: binding[variable] for variable in fitting}  # in the order of the parameters
+
+
+def extend_all(steps: Sequence[Step]) -> Iterator[Binding]:
+    """What is left when each step has extended what the one before it gave. One binding goes through all of them at a
+    time; no recursion: an action may have more parameters than Python's stack has places."""
+    stack: list[Iterator[Binding]] = [iter([{}])]
+    while stack:
+        binding = next(stack[-1], None)
+        if binding is None:
+            stack.pop()
+        elif len(stack) > len(steps):
+            yield binding
+        else:
+            stack.append(steps[len(stack) - 1](binding))
 
 
 def fitting_objects(schema: Schema, domain: LiftedDomain, objects: dict[str, str]) -> dict[str, dict[str, None]]:
@@ -205,10 +233,9 @@ class Join:
     choices: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]
     free: bool = False  # any object of the right type will do
 
-    def extend(self, bindings: Iterable[Binding]) -> Iterator[Binding]:
-        for binding in bindings:
-            for objects in self.choices.get(tuple(binding[variable] for variable in self.old), ()):
-                yield binding | dict(zip(self.new, objects, strict=True))
+    def extend(self, binding: Binding) -> Iterator[Binding]:
+        for objects in self.choices.get(tuple(binding[variable] for variable in self.old), ()):
+            yield binding | dict(zip(self.new, objects, strict=True))
 
 
 NO_JOIN = Join((), (), {(): [()]})  # binds nothing: conditions without variables are tested after it, before all others
@@ -258,12 +285,12 @@ def match_arguments(
 
 
 def select(
-    bindings: Iterable[Binding], tests: Sequence[tuple[Literal, bool]], statics: set[Literal]
+    join: Join, tests: Sequence[tuple[Literal, bool]], statics: set[Literal], binding: Binding
 ) -> Iterator[Binding]:
-    """The bindings under which each literal holds or not, as wanted."""
-    for binding in bindings:
-        if all(holds(literal.bind(binding), statics) is wanted for literal, wanted in tests):
-            yield binding
+    """The longer bindings under which each literal holds or not, as wanted."""
+    for longer in join.extend(binding):
+        if all(holds(literal.bind(longer), statics) is wanted for literal, wanted in tests):
+            yield longer
 
 
 def holds(literal: Literal, statics: set[Literal]) -> bool:

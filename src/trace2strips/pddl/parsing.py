@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from trace2strips.errors import PddlError, shorten, suggest, with_file
+from trace2strips.errors import PddlError, first_repeated, shorten, suggest, with_file
 from trace2strips.files import read_text
 from trace2strips.model.lifted import EITHER, OBJECT, LiftedDomain, LiftedProblem, Literal, Schema
 from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
@@ -133,15 +133,17 @@ REQUIREMENTS = {":strips", ":typing", ":equality", ":negative-preconditions", ":
     ":universal-preconditions", ":quantified-preconditions", ":conditional-effects", ":derived-predicates",
     ":durative-actions", ":duration-inequalities", ":continuous-effects", ":timed-initial-literals", ":constraints",
     ":preferences", ":domain-axioms", ":goal-utilities"}  # fmt: skip
+MOST_LEVELS = 100  # of types, one above the other
+MOST_BYTES = 16 * 2**20  # of a file: a hundred times that is in memory while it is read
 HINT_SUPPORTED = "supported: STRIPS with types, constants, equality, negative preconditions, action costs (ignored)"
 
 
 def read_domain(path: str | Path) -> LiftedDomain:
-    return parse_domain(read_text(Path(path)), str(path))
+    return parse_domain(read_text(Path(path), MOST_BYTES), str(path))
 
 
 def read_problem(path: str | Path, domain: LiftedDomain) -> LiftedProblem:
-    return parse_problem(read_text(Path(path)), domain, str(path))
+    return parse_problem(read_text(Path(path), MOST_BYTES), domain, str(path))
 
 
 DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
@@ -196,7 +198,7 @@ def parse_problem(text: str, domain: LiftedDomain, file: str | None = None) -> L
             section.fail("(:domain NAME) needs a name")
         _ = section.items[1].word  # any name will do: whether the problem fits is said by its words
     known = dict(domain.constants)
-    objects = read_objects(body_of(sections, ":objects"), dict(domain.types), known)
+    objects = read_objects(body_of(sections, ":objects"), domain.parents, known)
     known |= objects
     init = [
         read_fact(node, domain, known, "init")
@@ -318,16 +320,40 @@ def read_types(nodes: Sequence[Node]) -> dict[str, str]:
     for parent in [part for kind in types.values() for part in kind.split(EITHER)]:
         if parent != OBJECT:  # a supertype that is only ever named after '-' hangs below the root
             types.setdefault(parent, OBJECT)
-    for start, place in supertypes.items():
-        above = dict.fromkeys(types[start].split(EITHER))
-        waiting = list(above)
-        for kind in waiting:  # grows while it is walked
-            new = [part for part in types.get(kind, OBJECT).split(EITHER) if part not in above]
-            above |= dict.fromkeys(new)
-            waiting += new
-        if start in above:
-            place.fail(f"type {start!r} is its own supertype")
+    check_levels(types, supertypes)
     return types
+
+
+def check_levels(types: dict[str, str], places: dict[str, Node]) -> None:
+    """No type is its own supertype, and none has too many above it. Types are taken away from the top down: each is
+    looked at once, however deep they are nested."""
+    waiting = {
+        kind: dict.fromkeys(part for part in above.split(EITHER) if part in types) for kind, above in types.items()
+    }
+    below: dict[str, list[str]] = {kind: [] for kind in types}
+    for kind, parts in waiting.items():
+        for part in parts:
+            below[part].append(kind)
+    level = {kind: 1 for kind, parts in waiting.items() if not parts}
+    for kind in (order := list(level)):  # grows while it is walked
+        for lower in below[kind]:
+            del waiting[lower][kind]
+            level[lower] = level[kind] + 1
+            if not waiting[lower]:
+                order.append(lower)
+    if left := next((kind for kind in types if waiting[kind]), None):  # in a ring, or below one: upwards it is reached
+        ring = first_repeated(go_up(left, waiting))
+        assert ring is not None
+        places[ring].fail(f"type {ring!r} is its own supertype")
+    for kind, place in places.items():
+        if level[kind] > MOST_LEVELS:
+            place.fail(f"type {kind!r} has more than {MOST_LEVELS} types above it", hint="leave some of them out")
+
+
+def go_up(kind: str, parents: dict[str, dict[str, None]]) -> Iterator[str]:
+    while True:
+        yield kind
+        kind = next(iter(parents[kind]))
 
 
 def read_objects(nodes: Sequence[Node], types: dict[str, str], known: dict[str, str]) -> dict[str, str]:
@@ -374,7 +400,7 @@ def read_schema(action: Node, domain: LiftedDomain) -> Schema:
         parts[keyword.word] = action.items[i + 1]
     parameters: dict[str, str] = {}
     if ":parameters" in parts:
-        for node, kind in typed_list(parts[":parameters"].items, dict(domain.types), variables=True):
+        for node, kind in typed_list(parts[":parameters"].items, domain.parents, variables=True):
             if node.word in parameters:
                 node.fail(f"parameter {node.word!r} stands twice in action {name!r}")
             parameters[node.word] = kind
@@ -417,7 +443,7 @@ def read_literal(node: Node, domain: LiftedDomain, terms: dict[str, str]) -> Lit
     predicate, arguments = node.head, node.items[1:]
     if predicate == "=" and any(x.is_list or (is_decimal(x.word) and x.word not in terms) for x in arguments):
         node.fail("unsupported feature: numeric conditions (=)", hint=HINT_SUPPORTED)
-    signatures = dict(domain.predicates)
+    signatures = domain.signatures
     if predicate == "=":
         expected: tuple[str, ...] = (OBJECT, OBJECT)
     elif predicate not in signatures:
@@ -484,8 +510,8 @@ def parse_model_problem(text: str, model: StripsModel, file: str | None = None) 
 
 
 def read_model(path: str | Path) -> StripsModel:
-    return with_file(path, lambda: parse_model(read_text(Path(path)), str(path)))
+    return with_file(path, lambda: parse_model(read_text(Path(path), MOST_BYTES), str(path)))
 
 
 def read_model_problem(path: str | Path, model: StripsModel) -> StripsProblem:
-    return with_file(path, lambda: parse_model_problem(read_text(Path(path)), model, str(path)))
+    return with_file(path, lambda: parse_model_problem(read_text(Path(path), MOST_BYTES), model, str(path)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trace2strips.errors import FileError
+from pydantic import ValidationError
+
 from trace2strips.files import read_text
+from trace2strips.schemas import Schema, record, refusal
 
 OURS = "windows"
 
@@ -34,6 +35,22 @@ class Case:
         )
 
 
+MEASURED = (
+    "seconds", "memory_mb", "syntax_precision", "syntax_recall", "applicable_precision", "applicable_recall",
+    "effects_precision", "effects_recall", "solved", "false_plans", "certain_share", "wrong_certificates", "plans",
+    "plans_right", "equivalent", "test_accuracy",
+)  # fmt: skip
+ROW = Schema(
+    record(
+        "OutsideRow",
+        {"domain": str, "traces": int, "seed": int, "learner": str, "final": bool, "commit": str | None, "date": str,
+         "amlgym": str},
+        {**dict.fromkeys(MEASURED, bool | int | float | None), "failed": str, "not_scored": str},
+        "allow",
+    )
+)  # fmt: skip
+
+
 def read_rows(path: Path) -> dict[Case, dict[str, Any]]:
     """The last row of each case."""
     rows: dict[Case, dict[str, Any]] = {}
@@ -41,8 +58,9 @@ def read_rows(path: Path) -> dict[Case, dict[str, Any]]:
         return rows
     for number, line in enumerate(read_text(path).splitlines(), 1):
         try:
-            row = json.loads(line)
-            rows[Case(**{name: row[name] for name in Case.__dataclass_fields__})] = row
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise FileError("no row of `reproduce outside`", file=path, line=number, hint="remove the line") from None
+            row = ROW.parse(line)
+        except ValidationError as error:
+            wrong = refusal(error, path, number, "a row of `reproduce outside`", "remove the line")
+            raise wrong from None
+        rows[Case(**{name: row[name] for name in Case.__dataclass_fields__})] = row
     return rows

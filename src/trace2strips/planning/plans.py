@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from trace2strips.errors import PlannerError, suggest
 from trace2strips.model.strips import StripsProblem
-from trace2strips.planning.planners import PLANNERS, Planner, Status
+from trace2strips.planning.planners import DEFAULT_PLANNER, PLANNERS, Planner, Status
 from trace2strips.planning.workers import Limits, PlanResult, Worker, wait_for
 
 __all__ = ["PLANNERS", "Limits", "PlanResult", "Planning", "Status", "get_planner", "solve"]
@@ -24,7 +24,7 @@ class Planning:
     """A planner with its worker processes. Use it as a context manager: leaving it ends the workers. For one thread."""
 
     def __init__(
-        self, planner: str = "mimir", optimal: bool = False, limits: Limits = DEFAULT_LIMITS, workers: int = 1
+        self, planner: str = DEFAULT_PLANNER, optimal: bool = False, limits: Limits = DEFAULT_LIMITS, workers: int = 1
     ) -> None:
         self.planner = get_planner(planner)
         self.optimal = optimal
@@ -91,7 +91,7 @@ class Planning:
 
 
 def solve(
-    problem: StripsProblem, planner: str = "mimir", optimal: bool = False, limits: Limits = DEFAULT_LIMITS
+    problem: StripsProblem, planner: str = DEFAULT_PLANNER, optimal: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> PlanResult:
     """One problem, one worker. For more than one, `Planning` keeps the worker."""
     with Planning(planner, optimal, limits) as planning:

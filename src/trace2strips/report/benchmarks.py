@@ -14,7 +14,7 @@ from trace2strips.experiments import EXPERIMENTS, Run
 from trace2strips.experiments.estimates import cost, estimate
 from trace2strips.pages.tables import NONE, Column, Section, Table, accuracy, number, table, words
 from trace2strips.report.outside import Record, mean_of, origin
-from trace2strips.report.rows import Results, read_json
+from trace2strips.report.rows import ANY_BENCHMARK, Results
 from trace2strips.report.tables import Cells, Columns, duration, milliseconds
 from trace2strips.worlds import BENCHMARKS, get_domain
 
@@ -28,7 +28,7 @@ def benchmark_sections(folder: Path, results: Results) -> Iterator[Section]:
     for file, title, sentence, make in BENCHMARK_TABLES:
         path = folder / f"{file}.json"
         if path.exists():
-            record = read_json(path)
+            record = ANY_BENCHMARK.read(path)
             yield Section(file, title, (sentence, origin(record)), (make(record),))
 
 

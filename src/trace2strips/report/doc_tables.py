@@ -43,7 +43,7 @@ from trace2strips.report.benchmarks import (
 )
 from trace2strips.report.markdown import format_markdown
 from trace2strips.report.outside import Record, amlgym_domains, amlgym_peers, amlgym_solved, world_metrics
-from trace2strips.report.rows import Results, amlgym_record, load_results, read_json
+from trace2strips.report.rows import ANY_BENCHMARK, Results, amlgym_record, load_results
 from trace2strips.report.scale import scale_actions, scale_attempts, scale_others, scale_paper, scale_update
 from trace2strips.report.sections import make_sections
 
@@ -120,7 +120,7 @@ def fill(text: str, folder: Path) -> str:
         if name not in EXPLAINING:
             raise UserError(f"no table {name!r}", hint=suggest(name, EXPLAINING, "tables"))
         file, make = EXPLAINING[name]
-        record = amlgym_record(folder) if file == "outside" else read_json(folder / f"{file}.json")
+        record = amlgym_record(folder) if file == "outside" else ANY_BENCHMARK.read(folder / f"{file}.json")
         table = make(record)
         return f"<!-- table {name} -->\n{format_table(table)}\n\n{table.caption}\n<!-- end -->"
 
@@ -143,7 +143,7 @@ def scale_pictures(folder: Path) -> dict[str, str]:
     from trace2strips.report.scale_plots import draw_scale  # matplotlib is slow to import
 
     file = folder / "scale.json"
-    return {plot.name: plot.file() for plot in draw_scale(read_json(file))} if file.exists() else {}
+    return {plot.name: plot.file() for plot in draw_scale(ANY_BENCHMARK.read(file))} if file.exists() else {}
 
 
 def main() -> None:

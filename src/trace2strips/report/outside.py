@@ -113,12 +113,12 @@ def measured(results: Results) -> Iterator[tuple[str, str, int, float]]:
     for row in record["rows"]:
         if row["learner"] == "sb":
             yield "sb", row["domain"], row["traces"], row["test_accuracy"]
-            if row["model_test_errors"] is not None:
+            if row.get("model_test_errors") is not None:
                 share = 1 - row["model_test_errors"] / record["settings"]["test_traces"]
                 yield READ_OUT, row["domain"], row["traces"], share
     for domain, lines in results.paper.get("main", {}).items():
         for name, series in PAPER.items():
-            for value in lines.get(f"{name} atoms", {}).get("test", {}).values():
+            for value in (lines.get(f"{name} atoms", {}).get("test") or {}).values():
                 yield series, domain, PAPER_TRACES, value
 
 
@@ -264,7 +264,7 @@ def amlgym_domains(record: Record) -> Table:
         for size in sizes:
             line += amlgym_cells([row for row in here if row["traces"] == size and not row["final"]])
         line.append(amlgym_cells([row for row in here if row["final"]])[-1])
-        longest, largest = (max((row.get(name, 0) for row in here), default=0) for name in ("seconds", "memory_mb"))
+        longest, largest = (max((row.get(name) or 0 for row in here), default=0) for name in ("seconds", "memory_mb"))
         lines.append([*line, number(longest, 1), number(largest)])
     caption = (
         "AMLGym's domains, learned by `windows` from the names of actions, what worked, and the initial atoms of traces"
@@ -284,7 +284,7 @@ def amlgym_domains(record: Record) -> Table:
 
 def amlgym_cells(rows: Sequence[Record]) -> list[str]:
     """Seeds that are exact, worst accuracy, mean share of what is certain, plans."""
-    done = [row for row in rows if "test_accuracy" in row]
+    done = [row for row in rows if all(row.get(name) is not None for name in TESTED)]
     if not rows:
         return [NONE] * 4
     if not done:
@@ -294,6 +294,8 @@ def amlgym_cells(rows: Sequence[Record]) -> list[str]:
     worst = accuracy(min(row["test_accuracy"] for row in done), 3)
     return [exact, worst, accuracy(mean_of(row["certain_share"] for row in done), 2), plans]
 
+
+TESTED = ("test_accuracy", "equivalent", "plans_right", "plans", "certain_share")  # what a finished row of ours has
 
 SCORES = {  # AMLGym's metrics: precision and recall, and the share of problems
     "text": ("syntax_precision", "syntax_recall"),
@@ -320,7 +322,9 @@ def amlgym_peers(record: Record) -> Table:
             scored = [row for row in here if row.get("solved") is not None]
             if not here:
                 continue
-            values = [accuracy(mean_of(row[name] for row in scored), 2) for pair in SCORES.values() for name in pair]
+            values = [
+                accuracy(mean_of(row.get(name) for row in scored), 2) for pair in SCORES.values() for name in pair
+            ]
             seconds = mean_of(row.get("seconds") for row in here)
             sees = SEES.get(learner, "actions that worked, every state")
             lines.append([learner, sees, number(traces), f"{len(scored)} of {len(here)}", *values, number(seconds, 1)])

@@ -6,20 +6,22 @@ Runs that differ in the seed only are one `Line` of a table, beside one line of 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from trace2strips.errors import FileError, suggest
 from trace2strips.experiments import EXPERIMENTS, Row, Run, read_results
-from trace2strips.experiments.rows import RUN_FIELDS, refuse_constant
-from trace2strips.files import check_readable, read_text
+from trace2strips.experiments.rows import RUN_FIELDS
+from trace2strips.files import check_readable
 from trace2strips.peers.cases import read_rows
+from trace2strips.schemas import Schema, record
 from trace2strips.worlds import BENCHMARKS
 
 PAPER_NAMES = {  # beside whose figures in the paper a learner's stand
@@ -29,7 +31,6 @@ PAPER_NAMES = {  # beside whose figures in the paper a learner's stand
 ENCODINGS = {"atoms": "atoms", "states:1": "1 state", "states:50": "50 states", "states:100": "100 states"}
 TOLERANCE = 0.005  # an SB row may be so much below the paper's mean
 NOTE = '{"runs": {"domain": "maze-5x5"}, "note": "why"}'
-OUTSIDE = ("traces_needed", "world_metrics")  # benchmarks that the report shows
 ROUNDING = 1e-9  # of sums of floats; far below one trace
 
 # what the paper's tables call a figure, and where it is in a row of ours
@@ -42,6 +43,59 @@ FIGURES = {
 SHARES = {"inapplicable": "plans_inapplicable", "bad_goal": "plans_bad_goal", "unsolved": "plans_unsolved"}
 
 PaperFigure = Mapping[str, float]  # mean, best_seed
+
+# --- files that stand beside the rows
+
+Share = float | None
+THEIRS: Any = record("PaperFigure", {"mean": float, "best_seed": float}, {})
+BY_NETWORK: Any = dict[str, dict[str, dict[str, THEIRS | None]]]  # domain → network and encoding → figure
+PAPER = Schema(
+    record(
+        "Paper",
+        {},
+        {"source": str, "baselines": BY_NETWORK, "main": BY_NETWORK, "extended_planning": BY_NETWORK,
+         "symbolic_alignment": dict[str, BY_NETWORK]},
+    )
+)  # fmt: skip
+NOTES = Schema(list[record("Note", {"runs": dict[str, Any], "note": str}, {})])  # type: ignore[misc]
+ORIGIN = {"command": str, "commit": str | None, "date": str}
+COUNT = Annotated[int, Field(ge=1, lt=2**63)]
+DISTINCTION = {"distinction_precision": Share, "distinction_recall": Share}
+ANY_BENCHMARK = Schema(record("Benchmark", {}, {}, "allow"))  # for the tables in docs/, which are made from our own
+OUTSIDE = {  # benchmarks that the report shows
+    "traces_needed": Schema(
+        record(
+            "TracesNeeded",
+            ORIGIN | {
+                "settings": record("Sizes", {"traces": list[int], "test_traces": int}, {}, "allow"),
+                "rows": list[record(  # type: ignore[misc]
+                    "Needed",
+                    {"learner": Literal["windows", "completion", "strips", "sb"], "domain": str, "traces": int,
+                     "test_errors": int, "test_traces": COUNT}, {}, "allow",
+                )],
+            },
+            {}, "allow",
+        )
+    ),
+    "world_metrics": Schema(
+        record(
+            "WorldMetrics",
+            ORIGIN | {
+                "settings": record(
+                    "Asked", {"histories": int, "pairs": int, "length": int, "test_traces": COUNT}, {}, "allow"
+                ),
+                "rows": list[record(  # type: ignore[misc]
+                    "Metrics",
+                    {"domain": str, "learner": str, "traces": int | None, "test_accuracy": float, "whole_sets": Share,
+                     "legality_precision": Share, "legality_recall": Share, "compression": Share,
+                     "near": record("Near", DISTINCTION, {}, "allow"), **DISTINCTION},
+                    {"steps": int | None, "model_test_errors": int | None}, "allow",
+                )],
+            },
+            {}, "allow",
+        )
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -243,17 +297,17 @@ def value_of(row: Row, name: str) -> float | None:
 
 
 def load_results(path: Path) -> Results:
-    """The rows of `path`; `paper.json` stands beside it, and so may `notes.json` and files of benchmarks."""
+    """The rows of `path`; `paper.json` stands beside it or comes with the package, and beside it may stand `notes.json`
+    and files of benchmarks."""
     check_readable(path)
     rows = read_results(path)
     if not rows:
         raise FileError("holds no run", file=path, hint="'trace2strips reproduce' writes a row for each run")
-    paper = read_json(path.with_name("paper.json"))
-    if not isinstance(paper, dict):
-        raise FileError("not a JSON object", file=path.with_name("paper.json"), hint="it holds the paper's figures")
+    theirs, ours = path.with_name("paper.json"), Path(__file__).with_name("paper.json")
+    paper = PAPER.read(ours if ours.exists() and not theirs.exists() else theirs, hint="it holds the paper's figures")
     notes = path.with_name("notes.json")
     files = {name: path.with_name(f"{name}.json") for name in OUTSIDE}
-    beside = {name: read_json(file) for name, file in files.items() if file.exists()}
+    beside = {name: OUTSIDE[name].read(file) for name, file in files.items() if file.exists()}
     if path.with_name("outside.jsonl").exists():
         beside["outside"] = amlgym_record(path.parent)
     return Results(tuple(rows.values()), paper, read_notes(notes) if notes.exists() else (), path.name, beside)
@@ -263,25 +317,11 @@ def amlgym_record(folder: Path) -> dict[str, Any]:
     return {"rows": list(read_rows(folder / "outside.jsonl").values())}
 
 
-def read_json(path: Path) -> Any:
-    try:
-        return json.loads(read_text(path), parse_constant=refuse_constant)
-    except ValueError as error:
-        raise FileError(f"not JSON: {error}", file=path, line=getattr(error, "lineno", None)) from None
-
-
 def read_notes(path: Path) -> tuple[tuple[Mapping[str, Any], str], ...]:
     """[{"runs": {setting: value, …}, "note": text}, …]"""
-    found = read_json(path)
-    if not isinstance(found, list):
-        raise FileError("not a list", file=path, hint=f"[{NOTE}, …]")
-    notes = []
+    found = NOTES.read(path, hint=f"[{NOTE}, …]")
     for number, item in enumerate(found, start=1):
-        whole = isinstance(item, dict) and isinstance(item.get("runs"), dict) and isinstance(item.get("note"), str)
-        if not whole:
-            raise FileError(f"note {number} is not of the form wanted", file=path, hint=NOTE)
         for name in sorted(item["runs"].keys() - set(RUN_FIELDS)):
             hint = suggest(name, RUN_FIELDS, "settings")
             raise FileError(f"note {number}: a run has no {name!r}", file=path, hint=hint)
-        notes.append((item["runs"], item["note"]))
-    return tuple(notes)
+    return tuple((item["runs"], item["note"]) for item in found)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 from safetensors.numpy import save
 
 from trace2strips.errors import TraceError
-from trace2strips.files import check_readable, reading, writing
+from trace2strips.files import opened, reading, writing
 from trace2strips.model.strips import State
 from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.schemas import Schema, dump, record
 
 FORMAT = "trace2strips-dataset-1"
 ARRAYS: dict[str, dict[str, type[np.generic]]] = {  # name → types in the file
@@ -22,6 +23,33 @@ ARRAYS: dict[str, dict[str, type[np.generic]]] = {  # name → types in the file
     "inapplicable": {"BOOL": np.bool_},
     "offsets": {"I64": np.int64},
 }
+
+PLACE = record("Place", {"dtype": str, "data_offsets": tuple[int, int]}, {}, "ignore")
+OUTER = Schema(record("Header", {"__metadata__": dict[str, str], **dict.fromkeys(ARRAYS, PLACE)}, {}, "ignore"))
+NAME = Annotated[str, Field(min_length=1)]
+NAMES = tuple[NAME, ...]
+WORDS = record(
+    "Vocabulary",
+    {"actions": NAMES, "has_init_false": bool},
+    {"init_atoms": NAMES, "init_states": NAMES, "test_atoms": NAMES},
+)
+SAID = {
+    "domain": str,
+    "init": str,
+    "suffix": str,
+    "split": str,
+    "model": str,
+    "files": list[str] | None,
+    "separator": str | None,
+}
+INNER = Schema(
+    record(
+        "Dataset",
+        {"vocabulary": WORDS, "states": dict[str, NAMES], "settings": record("Settings", {}, SAID, "allow")},
+        {},
+        "ignore",
+    )
+)
 
 
 def write_fields(fields: Mapping[str, Any], path: Path, force: bool) -> None:
@@ -33,7 +61,7 @@ def write_fields(fields: Mapping[str, Any], path: Path, force: bool) -> None:
     }
     arrays = {name: np.ascontiguousarray(fields[name]) for name in ARRAYS}
     with writing(path, force) as stream:
-        stream.write(save(arrays, {FORMAT: json.dumps(header)}))  # several keys would come in random order
+        stream.write(save(arrays, {FORMAT: dump(header, ascii_only=True)}))  # several keys would come in random order
 
 
 @dataclass(frozen=True)
@@ -52,17 +80,15 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    check_readable(path)
-    with reading(path), path.open("rb") as stream:
+    with opened(path) as stream:
         length = int.from_bytes(stream.read(8), "little")
         size = path.stat().st_size
         raw = stream.read(length) if length <= size - 8 else b""
     try:
-        header = json.loads(raw)
-        meta = json.loads(header["__metadata__"][FORMAT])
-        vocabulary = read_vocabulary(meta["vocabulary"])
-        states = {name: frozenset(check_names(state)) for name, state in meta["states"].items()}
-        settings = dict(meta["settings"])
+        header = OUTER.parse(raw)
+        meta = INNER.parse(header["__metadata__"][FORMAT])
+        vocabulary = Vocabulary(**meta["vocabulary"])
+        states = {name: frozenset(state) for name, state in meta["states"].items()}
         arrays = {}
         for name, types in ARRAYS.items():
             start, end = header[name]["data_offsets"]
@@ -75,9 +101,9 @@ def read_header(path: Path) -> Header:
     except TraceError as error:
         error.file = str(path)
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, KeyError):
         raise TraceError("not a trace2strips dataset", file=path, hint="'trace2strips sample' writes one") from None
-    return Header(raw, vocabulary, settings, states, arrays)
+    return Header(raw, vocabulary, meta["settings"], states, arrays)
 
 
 def map_array(path: Path, place: tuple[np.dtype[Any], int, int]) -> np.ndarray:
@@ -135,18 +161,3 @@ def check_arrays(tokens: np.ndarray, inapplicable: np.ndarray, offsets: np.ndarr
     ):
         if broken:
             raise TraceError(f"broken dataset: {what}", hint="copy or sample it again")
-
-
-def read_vocabulary(fields: Mapping[str, Any]) -> Vocabulary:
-    """From the header of a file; whatever is of the wrong type is a TypeError."""
-    has_init_false = fields["has_init_false"]
-    if not isinstance(has_init_false, bool):
-        raise TypeError
-    groups = {key: check_names(value) for key, value in fields.items() if key != "has_init_false"}
-    return Vocabulary(**groups, has_init_false=has_init_false)
-
-
-def check_names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-        raise TypeError
-    return tuple(value)

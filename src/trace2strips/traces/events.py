@@ -39,7 +39,8 @@ class Coded:
 
     @staticmethod
     def of(column: pl.Series) -> Coded:
-        if column.dtype.is_float() and not (column != column.round()).any():
+        whole = column.dtype.is_float() and not (column != column.round()).any()
+        if whole and (column.abs() < 2**53).all():  # larger ones are no numbers of anything
             column = column.cast(pl.Int64)
         few = column if column.dtype == pl.Categorical else column.cast(pl.String).cast(pl.Categorical)
         different = few.drop_nulls().unique()

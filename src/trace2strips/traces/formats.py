@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from trace2strips.errors import FileError, TraceError
-from trace2strips.files import read_lines, reading, unpacked, writing_text
+from trace2strips.files import opened, read_lines, reading, unpacked, writing_text
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.columns import Columns
@@ -193,7 +193,7 @@ def read_file(path: Path, vocabulary: Vocabulary | None, any_state: bool, progre
     stated = Stated(told.arguments)
     numbered = list(form.read(path, progress, stated))
     if not numbered:
-        with reading(path), path.open("rb") as stream:
+        with opened(path) as stream:
             empty = not unpacked(stream).read(1)
         raise TraceError("the file is empty" if empty else "no trace in the file", file=path, hint="one trace a line")
     lines, traces = zip(*numbered, strict=True)

@@ -14,7 +14,7 @@ from io import TextIOBase
 from pathlib import Path
 from typing import Any
 
-from trace2strips.errors import shorten, suggest
+from trace2strips.errors import first_repeated, shorten, suggest
 from trace2strips.files import Stretch
 from trace2strips.model.vocabulary import SURROGATE
 from trace2strips.traces.names import join_list
@@ -98,9 +98,8 @@ def refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """JSON leaves open what a repeated field means, so it means nothing."""
     record = dict(pairs)
     if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise MalformedError(f"the field {shorten(twice)!r} is there twice", "keep one")
+        twice = first_repeated(key for key, _ in pairs)
+        raise MalformedError(f"the field {shorten(str(twice))!r} is there twice", "keep one")
     return record
 
 

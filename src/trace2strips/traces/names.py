@@ -31,6 +31,10 @@ class Naming:
     constants: tuple[Words, ...] = ()
     """(schema, object, …): actions of the schema are about these objects too, although their names do not say so."""
 
+    def __post_init__(self) -> None:
+        if not all(self.constants):
+            raise ValueError("constants of no schema")
+
     def words(self, name: str) -> Words:
         """The schema and the arguments of one name."""
         match self.form:

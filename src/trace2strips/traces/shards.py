@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from trace2strips.errors import TraceError, UserError
-from trace2strips.files import Stretch, check_readable, reading
+from trace2strips.files import Stretch, check_readable, opened
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.dataset import SEPARATOR, Dataset
@@ -95,7 +95,7 @@ def shards_of(path: Path, number: int) -> Iterator[Shard]:
 def stretches_of(path: Path, number: int, folder: str) -> Iterator[Shard]:
     """Cut at the ends of lines; lines are counted on the way."""
     size, begin, before = path.stat().st_size, 0, 0
-    with reading(path), path.open("rb") as stream:
+    with opened(path) as stream:
         while begin < size:
             stream.seek(min(begin + SHARD_BYTES, size))
             stream.readline()
@@ -119,7 +119,7 @@ def is_by_line(path: Path) -> bool:
 
 
 def is_packed(path: Path) -> bool:
-    with reading(path), path.open("rb") as stream:
+    with opened(path) as stream:
         return stream.read(2) == b"\x1f\x8b"
 
 
@@ -211,7 +211,7 @@ def hash_shard(shard: Shard) -> str:
         for name in ("tokens", "inapplicable", "offsets"):
             digest.update(np.ascontiguousarray(fields[name]).tobytes())
         return digest.hexdigest()
-    with reading(path), path.open("rb") as stream:
+    with opened(path) as stream:
         stream.seek(shard.begin)
         left = path.stat().st_size - shard.begin if shard.end is None else shard.end - shard.begin
         while left > 0 and (part := stream.read(min(STEP, left))):

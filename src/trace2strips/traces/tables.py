@@ -7,28 +7,31 @@ groups; nothing here goes through rows one by one but the XML parser and whoever
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 from jaxtyping import Int64
 
 from trace2strips.errors import FileError, TraceError, UserError, shorten
-from trace2strips.files import check_readable, reading
+from trace2strips.files import opened, unpacked
 from trace2strips.traces.text_files import MalformedError
 from trace2strips.traces.xes import XesLog
 
-MAX_UNPACKED = 4 * 2**30  # bytes of a gzipped table
+MAX_UNPACKED = 4 * 2**30  # bytes of a gzipped table, which is unpacked in memory
+MOST_CELLS = 10**8  # of a table that is read as a whole: about 2 GB
 STEP = 2**22  # bytes that are unpacked at a time
 SAMPLE = 10_000  # rows by which columns are understood
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 MOST_COLUMNS = 10_000
+STRETCH = 2**17  # bytes of JSON Lines whose keys are found at once
 HEADER = 2**20  # bytes among which the first rows of a text are
 
 
@@ -48,25 +51,34 @@ class Table:
 
 def content(path: Path) -> Path | bytes:
     """The file itself, or what is in it if it is gzipped: unpacked in steps, to a limit."""
-    check_readable(path)
-    with reading(path), path.open("rb") as file:
-        if file.peek(2)[:2] != b"\x1f\x8b":
+    with opened(path) as file:
+        stream = unpacked(file)
+        if stream is file:
             return path
         found = io.BytesIO()
-        for part in unpack(gzip.GzipFile(fileobj=file, mode="rb"), path):
+        for part in parts_of(stream):
             found.write(part)
+            if found.tell() > MAX_UNPACKED:
+                hint = "is it a log? split it if it is"
+                raise FileError(f"more than {MAX_UNPACKED:,} bytes when unpacked", file=path, hint=hint)
         return found.getvalue()
 
 
-def unpack(stream: Any, path: Path) -> Iterator[bytes]:
-    size = 0
-    while part := stream.read(STEP):
-        size += len(part)
-        if size > MAX_UNPACKED:
-            raise FileError(
-                f"more than {MAX_UNPACKED:,} bytes when unpacked", file=path, hint="is it a log? split it if it is"
-            )
-        yield part
+def parts_of(stream: io.BufferedIOBase) -> Iterator[bytes]:
+    return iter(lambda: stream.read(STEP), b"")
+
+
+def check_size(path: Path, rows: int, columns: int) -> None:
+    """Before the cells are made: a small file may stand for many."""
+    if columns > MOST_COLUMNS:
+        raise TraceError(f"{columns:,} columns, at most {MOST_COLUMNS:,}", file=path, hint="is it a log?")
+    if rows * columns > MOST_CELLS:
+        size = f"{rows:,} rows and {columns:,} columns"
+        raise TraceError(
+            f"{size}: more than {MOST_CELLS:,} cells",
+            file=path,
+            hint="split it, or leave columns out; CSV may be larger",
+        )
 
 
 def beginning(source: Path | bytes) -> bytes:
@@ -200,7 +212,7 @@ def count_newlines(source: Path | bytes) -> int:
     return count + (last != b"\n")
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     return shorten(str(error).splitlines()[0] if str(error) else type(error).__name__, 100)
 
 
@@ -222,21 +234,35 @@ def whole(path: Path, kind: str, frame: pl.DataFrame, lines: Int64[np.ndarray, "
 def read_parquet_table(path: Path) -> Table:
     source = content(path)
     try:
-        frame = flat(pl.read_parquet(source))
-    except pl.exceptions.PolarsError as error:
+        with rust_silenced():
+            table = pl.scan_parquet(source)
+            check_size(path, table.select(pl.len()).collect().item(), len(table.collect_schema()))
+            frame = flat(table.collect())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise TraceError(f"no Parquet file: {first_line(error)}", file=path, hint="copy or export it again") from None
     return whole(path, "Parquet", frame, np.arange(1, len(frame) + 1))
 
 
-def read_xes_table(path: Path) -> Table:
-    check_readable(path)
-    log = XesLog()
+@contextmanager
+def rust_silenced() -> Iterator[None]:
+    """What polars meets in a damaged Parquet file can be a panic of its Rust code, which writes a stack trace on
+    standard error before we are told."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
     try:
-        with reading(path), path.open("rb") as file:
-            packed = file.peek(2)[:2] == b"\x1f\x8b"
-            log.read(
-                unpack(gzip.GzipFile(fileobj=file, mode="rb"), path) if packed else iter(lambda: file.read(STEP), b"")
-            )
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def read_xes_table(path: Path) -> Table:
+    log = XesLog(lambda rows, columns: check_size(path, rows, columns))
+    try:
+        with opened(path) as file:
+            log.read(parts_of(unpacked(file)))
     except MalformedError as error:
         raise TraceError(str(error), file=path, line=log.parser.CurrentLineNumber, hint=error.hint) from None
     frame = pl.DataFrame(log.table(), schema_overrides={})
@@ -250,6 +276,7 @@ def read_json_table(path: Path) -> Table:
     raw = source if isinstance(source, bytes) else source.read_bytes()
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     try:
+        check_keys(raw, path)
         frame = pl.read_ndjson(raw, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         explain_json(source, path)
@@ -260,6 +287,18 @@ def read_json_table(path: Path) -> Table:
         written = (number for number, text in enumerate(text_lines(raw, path), 1) if text.strip())
         lines = np.fromiter(written, dtype=np.int64)
     return whole(path, "JSON Lines", flat(frame), lines)
+
+
+def check_keys(raw: bytes, path: Path) -> None:
+    """Every key is a column of all rows, and finding them takes polars rows times keys: stretch by stretch that is
+    little, and too many are noticed."""
+    rows, names, begin = raw.count(b"\n") + 1, set[str](), 0
+    while begin < len(raw):
+        end = raw.find(b"\n", begin + STRETCH) + 1 or len(raw)
+        if part := raw[begin:end].strip():
+            names.update(pl.scan_ndjson(part, infer_schema_length=None).collect_schema().names())
+        check_size(path, rows, len(names))
+        begin = end
 
 
 def explain_json(source: Path | bytes, path: Path) -> None:

@@ -6,7 +6,7 @@ file is opened and nothing in it can grow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -16,9 +16,10 @@ VALUES = frozenset(("string", "date", "int", "float", "boolean", "id"))
 
 
 class XesLog:
-    """The columns of a log as they grow, and the line of each event."""
+    """The columns of a log as they grow, and the line of each event. `check` refuses too many rows and columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[int, int], None]) -> None:
+        self.check = check
         self.columns: dict[str, list[str | None]] = {}
         self.lines: list[int] = []
         self.path: list[str] = []
@@ -71,6 +72,7 @@ class XesLog:
                 column += [None] * (count - len(column))
             column.append(value)
         self.event = None
+        self.check(len(self.lines), len(self.columns))
 
     def table(self) -> dict[str, list[str | None]]:
         """All columns, of one length; where every trace has a name, its number is left out."""

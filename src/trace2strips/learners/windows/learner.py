@@ -267,8 +267,12 @@ class Windows(LiftedLearner):
     def summary_to_text(self, summary: Summary) -> str:
         return to_text(summary)
 
-    def summary_from_text(self, text: str) -> Summary:
-        return from_text(text)
+    def summary_from_text(self, text: str, vocabulary: Vocabulary) -> Summary:
+        summary = from_text(text)
+        known = set(summary.projection.schemas)
+        if any(summary.naming.schema(name)[0] not in known for name in vocabulary.actions):
+            raise ValueError("no summary: of another log")
+        return summary
 
     def summarise(self, dataset: Dataset, naming: Naming) -> Summary:
         """At the strongest level of starts that explains the log, with the smallest arity there. A condition on one

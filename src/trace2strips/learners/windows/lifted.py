@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import chain, combinations, count
 from typing import Any
 
@@ -19,6 +20,8 @@ from trace2strips.model.strips import State, StripsAction, StripsModel
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.pddl import encode_name, format_domain
+from trace2strips.schemas import Schema as FileSchema
+from trace2strips.schemas import record_of
 from trace2strips.traces.names import Naming, schema_of
 
 EVERYWHERE = ""  # in place of the name of a start: at all of them
@@ -274,40 +277,44 @@ class LiftedWorld:
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> LiftedWorld:
-        def places(rows: Sequence[Any]) -> tuple[Place, ...]:
-            return tuple((number, tuple(arguments)) for number, arguments in rows)
-
-        def actions(rows: Sequence[Any]) -> tuple[LiftedAction, ...]:
-            return tuple(
-                LiftedAction(
-                    row["name"], tuple(row["pattern"]), tuple(row["types"]), places(row["pre"]), places(row["add"]),
-                    places(row["delete"]),
-                )
-                for row in rows
-            )  # fmt: skip
-
-        naming = record["naming"]
-        return LiftedWorld(
-            Naming(naming["form"], naming["separator"], tuple(map(tuple, naming.get("constants", ())))),
-            tuple(
-                LiftedPredicate(
-                    row["name"],
-                    tuple(row["types"]),
-                    row["start"],
-                    tuple(map(tuple, row["true_at"])),
-                    row["told"],
-                    tuple(row.get("same", ())),
-                )
-                for row in record["predicates"]
-            ),
-            actions(record["actions"]),
-            actions(record["tests"]),
-            tuple(
-                Relation(row["name"], tuple(row["types"]), tuple(map(tuple, row["tuples"])), places(row["uses"]))
-                for row in record.get("relations", ())
-            ),
-            None if (example := record.get("example")) is None else tuple(example),
+        """A ValueError where a field is none, or a number points nowhere."""
+        found = lifted_schema().take(record)
+        world = LiftedWorld(
+            Naming(**found["naming"]),
+            tuple(LiftedPredicate(**row) for row in found["predicates"]),
+            tuple(LiftedAction(**row) for row in found["actions"]),
+            tuple(LiftedAction(**row) for row in found["tests"]),
+            tuple(Relation(**row) for row in found.get("relations", ())),
+            found.get("example"),
         )
+        if not world.is_sound():
+            raise ValueError("a number out of range")
+        return world
+
+    def is_sound(self) -> bool:
+        """Whether every number points at something that is there."""
+        sizes = [len(predicate.types) for predicate in self.predicates]
+        acting = (*self.actions, *self.tests)
+        return (
+            all(set(p.same) <= set(range(len(p.types))) for p in self.predicates)
+            and all(p.start in ("false", "true", "told") and all(p.true_at) for p in self.predicates)
+            and all(set(a.pattern) == set(range(len(a.types))) for a in acting)
+            and all(
+                0 <= number < len(sizes) and len(places) == sizes[number] and set(places) <= set(range(len(a.types)))
+                for a in acting
+                for number, places in (*a.pre, *a.add, *a.delete)
+            )
+            and all(
+                0 <= number < len(self.actions) and set(places) <= set(range(len(self.actions[number].types)))
+                for relation in self.relations
+                for number, places in relation.uses
+            )
+        )
+
+
+@cache
+def lifted_schema() -> FileSchema:
+    return FileSchema(record_of(LiftedWorld, "ignore"))
 
 
 def is_twin(action: LiftedAction) -> bool:

@@ -16,18 +16,34 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from math import perm
-from typing import Any
+from typing import Any, Literal
 
 from trace2strips.learners.windows.origins import Sampled, Source
 from trace2strips.learners.windows.projection import Projection, arity_of
 from trace2strips.learners.windows.starts import Start, StartLevel
 from trace2strips.learners.windows.summary import Place, Reason, Refusal, Summary
+from trace2strips.schemas import Schema as FileSchema
+from trace2strips.schemas import dump, record
 from trace2strips.traces.names import Naming, Schema
 from trace2strips.traces.trace import Trace
 
 FORMAT = "summary-1"
 MOST_TOKENS = 10**6  # of a projection: more cannot have been learned
 FORMS = ("call", "lisp", "json", "words", "separator", "plain")
+
+SUMMARY = FileSchema(  # of its frame; `Reader` checks every number in it
+    record(
+        "Summary",
+        {
+            "format": Literal["summary-1"], "start": StartLevel, "naming": dict[str, Any], "names": list[str],
+            **dict.fromkeys(("arity", "traces", "wrong_labels"), int),
+            **dict.fromkeys(("schemas", "tests", "types", "objects", "sources", "lines", "starts"), list[Any]),
+            **dict.fromkeys(("windows", "refusals", "worked", "told", "sample"), list[Any]),
+            "example": list[Any] | None,
+        },
+        {"files": list[str], "rows": list[Any]},
+    )
+)  # fmt: skip
 
 
 def to_text(summary: Summary) -> str:
@@ -47,7 +63,8 @@ def to_text(summary: Summary) -> str:
     def signed(pairs: Iterable[tuple[str, bool]]) -> list[int]:
         return [name_number[name] if good else -name_number[name] for name, good in pairs]
 
-    record: dict[str, Any] = {
+    files = {file: i for i, file in enumerate(sorted({file for file, _ in summary.rows.values()}))}
+    content: dict[str, Any] = {
         "format": FORMAT,
         "start": str(summary.start),
         "arity": summary.projection.arity,
@@ -60,8 +77,8 @@ def to_text(summary: Summary) -> str:
         "objects": summary.objects,
         "sources": [[source.file, source.first] for source in summary.sources],
         "lines": sorted(summary.lines.items()),
-        "files": (files := sorted({file for file, _ in summary.rows.values()})),
-        "rows": [[*split(place), files.index(file), line] for place, (file, line) in sorted(summary.rows.items())],
+        "files": sorted(files),
+        "rows": [[*split(place), files[file], line] for place, (file, line) in sorted(summary.rows.items())],
         "starts": list(starts),
         "windows": [
             [query, number(by), [[f"{window:x}", *split(place)] for window, place in kept.items()]]
@@ -87,12 +104,14 @@ def to_text(summary: Summary) -> str:
             for s in summary.sample
         ],
     }
-    return "{\n" + ",\n".join(f"{json.dumps(name)}: {as_json(name, value)}" for name, value in record.items()) + "\n}\n"
+    return (
+        "{\n" + ",\n".join(f"{json.dumps(name)}: {as_json(name, value)}" for name, value in content.items()) + "\n}\n"
+    )
 
 
 def as_json(name: str, value: Any) -> str:
     def compact(part: Any) -> str:
-        return json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+        return dump(part, separators=(",", ":"))
 
     if name in ("starts", "windows", "refusals", "sample") and value:
         return "[\n" + ",\n".join(map(compact, value)) + "\n]"
@@ -106,8 +125,8 @@ def split(place: Place) -> tuple[int, int]:
 def from_text(text: str) -> Summary:
     """The inverse of `to_text`; a ValueError where the text is none."""
     try:
-        return Reader(json.loads(text)).summary()
-    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        return Reader(SUMMARY.parse(text)).summary()
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"no summary: {error}") from None
 
 

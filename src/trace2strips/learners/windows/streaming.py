@@ -45,6 +45,7 @@ from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.summary import Summary
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import vocabulary_from_json
+from trace2strips.schemas import Schema, dump, record, record_of
 from trace2strips.traces import Dataset
 from trace2strips.traces.formats import read_traces
 from trace2strips.traces.joining import origin_of
@@ -52,6 +53,15 @@ from trace2strips.traces.names import Naming, understand
 from trace2strips.traces.shards import Read, Shard, hash_shard, read_blocks
 
 Value = TypeVar("Value")
+PART = Schema(
+    record(
+        "Part",
+        {"shard": dict[str, Any], "content": str, "names": record_of(Vocabulary), "untold": bool, "attempts": int,
+         "refused": int, "asked": int, "settings": dict[str, Any], "separator": str | None, "cases": str,
+         "summary": str},
+        {},
+    )
+)  # fmt: skip
 
 
 @runtime_checkable  # the type checker of the tests asks
@@ -303,7 +313,7 @@ class Kept:
             return
         path = self.path(number)
         path.parent.mkdir(exist_ok=True)
-        record = {
+        kept = {
             "shard": asdict(shard),
             "content": part.content,
             "names": asdict(part.names),
@@ -317,7 +327,7 @@ class Kept:
             "summary": to_text(part.summary),
         }
         with writing_text(path, force=True) as stream:
-            json.dump(record, stream)
+            stream.write(dump(kept))
 
     def read(self, number: int, shard: Shard) -> Part | None:
         """None where nothing is kept of it, or of something else: then it is done again."""
@@ -325,21 +335,21 @@ class Kept:
         if not path.exists():
             return None
         try:
-            record = json.loads(read_text(path, MOST_BYTES))
-            if record["shard"] != asdict(shard) or record["content"] != hash_shard(shard):
+            kept = PART.parse(read_text(path, MOST_BYTES))
+            if kept["shard"] != asdict(shard) or kept["content"] != hash_shard(shard):
                 return None
             return Part(
-                from_text(record["summary"]),
-                vocabulary_from_json(record["names"]),
-                bool(record["untold"]),
-                int(record["attempts"]),
-                int(record["refused"]),
-                int(record["asked"]),
-                dict(record["settings"]),
-                record["separator"],
+                from_text(kept["summary"]),
+                vocabulary_from_json(kept["names"]),
+                bool(kept["untold"]),
+                int(kept["attempts"]),
+                int(kept["refused"]),
+                int(kept["asked"]),
+                dict(kept["settings"]),
+                kept["separator"],
                 (shard.number, shard.number),
-                record["content"],
-                bytes.fromhex(record["cases"]),
+                kept["content"],
+                bytes.fromhex(kept["cases"]),
             )
-        except (FileError, ValueError, KeyError, TypeError):
+        except (FileError, ValueError, TraceError):
             return None

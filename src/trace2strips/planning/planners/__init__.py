@@ -54,14 +54,14 @@ class Planner:
 
     name: str
     module: str
-    package: str  # as it is imported
+    package: str  # as it is imported; '': it is part of this one
     install: str  # what a user has to type
     search: str
     optimal_search: str
 
     @property
     def installed(self) -> bool:
-        return find_spec(self.package) is not None
+        return not self.package or find_spec(self.package) is not None
 
 
 PLANNERS: dict[str, Planner] = {
@@ -91,5 +91,14 @@ PLANNERS: dict[str, Planner] = {
             "greedy best-first search with FF",
             "A* with LM-cut",
         ),
+        Planner(
+            "plain",
+            "trace2strips.planning.planners.plain",
+            "",
+            "it is part of trace2strips",
+            "greedy best-first search with FF",
+            "A* with hmax",
+        ),
     )
 }
+DEFAULT_PLANNER = "mimir" if PLANNERS["mimir"].installed else "plain"  # Mimir is under the GPL: some leave it out

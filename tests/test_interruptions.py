@@ -1,0 +1,161 @@
+"""Killed at any moment, and a disk that is full: the same command goes on to the same result, and nothing is half-written."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+
+import trace2strips as t2s
+from trace2strips.learners.registry import learner_names
+from trace2strips.traces import write_traces
+
+MOMENTS = 10
+# A process that has loaded all it needs starts a child for each try, so that a try costs the run alone. A child kills
+# itself at its n-th file that is opened, renamed or removed: every moment between two of them is the same to the disk.
+KILLED = """
+import os, random, signal, sys
+from pathlib import Path
+words, out = sys.argv[1:-1], Path(sys.argv[-1])
+from trace2strips.cli import main
+import trace2strips.learners.training as training
+training.CHECKPOINT_SECONDS = 0
+
+def child(folder, moment):
+    pid = os.fork()
+    if pid == 0:
+        seen = [0]
+        def watch(event, arguments):
+            if event in ("open", "os.rename", "os.remove", "os.mkdir") and folder in str(arguments[0]):
+                seen[0] += 1
+                if seen[0] == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(watch)
+        sys.argv = ["trace2strips", *words, "--out", folder, "-q"]
+        code = 99
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code or 0
+        (out / "seen").write_text(str(seen[0]))
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+assert child("whole", 0) == 0
+moments = random.Random(0).sample(range(1, max(12, int((out / "seen").read_text()))), 10)
+killed = 0
+for moment in moments:
+    code = child("killed", moment)
+    killed += code == -signal.SIGKILL
+    if code not in (0, -signal.SIGKILL, 2):
+        sys.exit(f"exit code {code} at {moment}")
+    if code == 2:  # it was done already
+        break
+code = child("killed", 0)
+print(killed, code)
+"""
+
+
+@pytest.mark.parametrize("learner", learner_names())
+def test_learn_killed_at_ten_moments(learner: str, tmp_path: Path) -> None:
+    write_traces(t2s.sample("blocksworld:2", t2s.SampleSettings(40, 8, suffix="all")), tmp_path / "x.t2s")
+    steps = [] if learner in ("windows", "completion") else ["--steps", "20"]
+    done = subprocess.run([sys.executable, "-c", KILLED, "learn", "x.t2s", "--learner", learner, *steps, str(tmp_path)],
+                          cwd=tmp_path, capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    killed, code = map(int, done.stdout.split())
+    assert killed >= 3  # some come when the run is done: then the next one is told so
+    assert code in (0, 2)
+    for name in ("model.json", "model.pddl", "domain.pddl"):
+        if (tmp_path / "whole" / name).exists():
+            assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert (tmp_path / "killed" / "metrics.json").exists()
+
+
+@pytest.mark.slow
+def test_learn_on_ray_killed_at_ten_moments(head: tuple[Any, Path], tmp_path: Path, run: Run) -> None:
+    cluster, _ = head
+    for number in range(4):
+        write_traces(t2s.sample("blocksworld:2", t2s.SampleSettings(30, 8, seed=number)), tmp_path / f"x{number}.jsonl")
+    files = [f"x{number}.jsonl" for number in range(4)]
+    assert run("learn", *files, "--stream", "--out", "whole").returncode == 0
+    words = [sys.executable, "-m", "trace2strips", "learn", *files, "--ray", cluster.address, "--out", "killed", "-q"]
+    moments = random.Random(0)
+    for _ in range(MOMENTS):
+        process = subprocess.Popen(
+            words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        time.sleep(moments.uniform(0.2, 4))  # the moment is the test
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    last = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert last.returncode == 0 or "holds a finished run already" in last.stderr
+    for name in ("model.json", "domain.pddl", "summary.json.gz"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+# --- a disk that is full ---
+
+WRITING = {
+    "sample": ("sample", "blocksworld:2", "--traces", 20, "--out", "out.t2s"),
+    "sample as text": ("sample", "blocksworld:2", "--traces", 20, "--out", "out.jsonl.gz"),
+    "ground": ("ground", "blocksworld:2", "--out", "out.pddl"),
+    "learn": ("learn", "x.txt", "--out", "out"),
+    "learn --stream": ("learn", "x.txt", "--stream", "--out", "out"),
+    "learn --domain": ("learn", "--domain", "blocksworld:2", "--traces", 20, "--out", "out"),
+    "learn --update": ("learn", "x.txt", "--update", "run", "--out", "out"),
+    "export": ("export", "run", "--format", "json", "--out", "out.json"),
+    "brasp": ("brasp", "simple", "--html", "out.html"),
+    "report": ("report", "--results", "runs.jsonl", "--out", "out"),
+    "demo": ("demo", "--out", "out.pddl"),
+}
+
+
+@pytest.mark.parametrize("words", WRITING.values(), ids=WRITING)
+def test_a_full_disk(words: tuple[object, ...], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file of ours goes through `files.writing`; here what it writes goes to /dev/full."""
+    (tmp_path / "x.txt").write_text("open !open close !close\n!close open\n")
+    assert run("learn", "x.txt", "--out", "run").returncode == 0
+    results = Path(__file__).parent.parent / "results"
+    (tmp_path / "runs.jsonl").write_text((results / "runs.jsonl").read_text().splitlines()[0] + "\n")
+    (tmp_path / "paper.json").write_bytes((results / "paper.json").read_bytes())
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def full(handle: int, mode: str) -> Any:
+        os.close(handle)
+        return open("/dev/full", mode)  # noqa: PTH123
+
+    monkeypatch.setattr("trace2strips.files.os.fdopen", full)
+    said = run(*words)
+    assert said.returncode == 2
+    assert os.strerror(errno.ENOSPC) in said.stderr.splitlines()[-1]
+    assert "Traceback" not in said.stderr
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_full_disk_for_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that could not be written whole goes when the next one comes."""
+    from trace2strips.errors import FileError
+    from trace2strips.experiments import results
+    from trace2strips.experiments.rows import read_row
+
+    lines = (Path(__file__).parent.parent / "results" / "runs.jsonl").read_text().splitlines()
+    rows = [read_row(line, tmp_path, 1) for line in lines[:2]]
+    results.put_result(tmp_path / "runs.jsonl", rows[0])
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("trace2strips.experiments.results.os.fsync", full)
+        with pytest.raises(FileError, match="No space left on device"):
+            results.put_result(tmp_path / "runs.jsonl", rows[1])
+    results.put_result(tmp_path / "runs.jsonl", rows[1])
+    assert list(results.read_results(tmp_path / "runs.jsonl").values()) == rows
