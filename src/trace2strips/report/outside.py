@@ -100,11 +100,13 @@ def tried(results: Results) -> dict[str, dict[str, Tried]]:
 
 
 def measured(results: Results) -> Iterator[tuple[str, str, int, float]]:
-    """Series, domain, number of traces, test accuracy. Of `sb` the rows of runs and those of the world metrics; the
-    paper's figures are its mean and its best seed."""
+    """Series, domain, number of traces, test accuracy. Of `strips` the rows of runs too, of `sb` these and those of the
+    world metrics; the paper's figures are its mean and its best seed."""
     for row in results.outside["traces_needed"]["rows"]:
         yield row["learner"], row["domain"], row["traces"], 1 - row["test_errors"] / row["test_traces"]
     for run, row in results.measured.items():
+        if settings_of(run) == Run(run.domain, learner="strips", traces=run.traces, seed=run.seed):
+            yield "strips", run.domain, run.traces, row.test_accuracy
         if settings_of(run) == Run(run.domain, suffix="all", learner="sb", traces=run.traces, seed=run.seed):
             yield "sb", run.domain, run.traces, row.test_accuracy
             if row.model_test_accuracy is not None:
@@ -135,7 +137,8 @@ def traces_needed(results: Results) -> Table | None:
         "Traces needed: the smallest number of training traces that was tried from which on every run that was measured"
         f" is without an error on all {record['settings']['test_traces']:,} test traces; 3 seeds where nothing else is"
         " said. \"≤\": fewer were not tried. Where not even the most traces that were tried are enough, the mean"
-        " accuracy. All actions that can ever work are asked about. `strips` is by gradients alone, preset fast. Of"
+        " accuracy. All actions that can ever work are asked about. `strips` is by gradients alone, preset fast, with"
+        " the runs of the main results among them. Of"
         f" `sb` what other measurements have ({tried_numbers(everything['sb'])}; up to 20,000 test traces, among"
         " which an error is found sooner): its network, and the model that is read out of it. The paper's figures are"
         " its mean and its best seed with 100,000 traces, to three digits."
