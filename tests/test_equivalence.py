@@ -512,7 +512,7 @@ def test_comparing_knows_neither_learners_nor_worlds() -> None:
     script = "import sys, json, trace2strips.judging.equivalence; print(json.dumps(list(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     ours = {name.split(".")[1] for name in json.loads(done.stdout) if name.startswith("trace2strips.")}
-    assert ours == {"bits", "compilation", "errors", "judging", "model"}
+    assert ours == {"bits", "compilation", "errors", "files", "judging", "model"}
 
 
 # --- where a learned model starts ------------------------------------------------------------------------------------

@@ -303,7 +303,7 @@ BROKEN_DATASETS = {
     "numbers as names": (broken_header(lambda m: m["vocabulary"].update(actions=[1, 2])), "not a trace2strips dataset"),
     "a word as names": (broken_header(lambda m: m["vocabulary"].update(actions="ab")), "not a trace2strips dataset"),
     "name twice": (broken_header(lambda m: m["vocabulary"].update(actions=["a", "a"])), "the name 'a' is there twice"),
-    "surrogate": (broken_header(lambda m: m["vocabulary"].update(actions=["\ud800"])), "'\\\\ud800' is no text"),
+    "surrogate": (broken_header(lambda m: m["vocabulary"].update(actions=["\ud800"])), "not a trace2strips dataset"),
     "negative place": (broken_header(lambda m: m["header"]["tokens"].update(data_offsets=[-400, 0])), "dataset"),
 }
 

@@ -150,15 +150,15 @@ def test_a_case_that_takes_too_long_says_so():
 
 
 def test_rows_are_kept_and_not_done_again(tmp_path, monkeypatch):
-    done = []
-    monkeypatch.setattr(outside, "perform", lambda case: done.append(case) or {**vars(case), "failed": "x"})
+    done, made = [], {"commit": None, "date": "2026-11-18", "amlgym": "1.0.13"}
+    monkeypatch.setattr(outside, "perform", lambda case: done.append(case) or {**vars(case), **made, "failed": "x"})
     cases = [Case("ferry", 20), Case("ferry", 100)]
     assert len(list(execute(cases[:1], tmp_path / "rows.jsonl"))) == 1
     assert len(list(execute(cases, tmp_path / "rows.jsonl"))) == 1
     assert done == cases
     assert list(read_rows(tmp_path / "rows.jsonl")) == cases
     (tmp_path / "rows.jsonl").write_text('{"domain": "ferry"}\n')
-    with pytest.raises(UserError, match=r"rows.jsonl:1: no row"):
+    with pytest.raises(UserError, match=r"rows.jsonl:1: no 'traces'"):
         read_rows(tmp_path / "rows.jsonl")
 
 

@@ -193,9 +193,9 @@ def test_a_dry_run_does_nothing(run: Command, tmp_path: Path) -> None:
     result = run("reproduce", "main", "baselines", "--domain", "blocksworld-8b", "--seeds", 0, "--dry-run")
     assert result.returncode == 0, result.stderr
     *rows, done, left, disk = result.stdout.splitlines()
-    assert len(rows) == 1 + 8
+    assert len(rows) == 1 + 11
     assert done.startswith("0 done in about 0 s")
-    assert left.startswith("8 left: about ")
+    assert left.startswith("11 left: about ")
     assert disk.startswith("disk: about ")
     assert list(tmp_path.iterdir()) == []
 

@@ -29,7 +29,8 @@ from trace2strips.worlds import BENCHMARKS
 
 INK = "#010203"  # becomes the colour of the page's text
 COLOURS = {"strips+completion": "#d55e00", "sb": "#0072b2", "sinusoidal": "#009e73", "rope": "#cc79a7",
-           "completion": "#e69f00", "strips": "#332288", "windows": "#117733", "paper": "#7f7f7f"}  # fmt: skip
+           "completion": "#e69f00", "strips": "#332288", "windows": "#117733", "lifted-strips": "#882255",
+           "paper": "#7f7f7f"}  # fmt: skip
 MARKERS = {
     "strips+completion": "o",
     "sb": "s",
@@ -38,9 +39,10 @@ MARKERS = {
     "completion": "v",
     "strips": "P",
     "windows": "*",
+    "lifted-strips": "X",
 }
 DASHES = {"strips+completion": "-", "sb": "--", "sinusoidal": ":", "rope": "-.", "completion": (0, (5, 1)),
-          "strips": (0, (1, 1)), "windows": (0, (8, 2))}  # fmt: skip
+          "strips": (0, (1, 1)), "windows": (0, (8, 2)), "lifted-strips": (0, (3, 1, 1, 1))}  # fmt: skip
 SMALL, WIDE = (4.4, 3.1), (5.0, 3.0)  # inches
 
 
