@@ -17,6 +17,8 @@ import signatures
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from trace2strips.experiments import Row
 
 # threads that wait for each other sleep: spinning, as OpenMP does by default, takes five times the CPU on a busy machine
@@ -124,3 +126,27 @@ def add_second(head: tuple[Any, Path], tmp_path_factory: pytest.TempPathFactory)
         return added[-1]
 
     return add
+
+
+# ---- in a browser
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """The browser that is on this machine; CI must have one."""
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    program = next((path for name in names if (path := shutil.which(name))), None)
+    if program is None:
+        message = f"no browser: none of {', '.join(names)} is on the PATH"
+        if os.environ.get("TRACE2STRIPS_NEED_BROWSER"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()

@@ -1,9 +1,7 @@
 """The explorer in a browser, with real clicks: seven worlds, a transformer, hostile names, a phone, paper, a server."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 from conftest import Run
 from explored import FAMILIES, ROOT, learn_door, learn_family, write_office
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from trace2strips.commands.explore import find_plan, surroundings
 from trace2strips.explorer.contents import Surroundings
@@ -28,24 +26,7 @@ from trace2strips.traces.trace import Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-         "--no-first-run"]  # fmt: skip
 STEPS = 10
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    program = next((path for name in names if (path := shutil.which(name))), None)
-    if program is None:
-        message = f"no browser: none of {', '.join(names)} is on the PATH"
-        if os.environ.get("TRACE2STRIPS_NEED_BROWSER"):
-            pytest.fail(message)
-        pytest.skip(message)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture

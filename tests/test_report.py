@@ -1,10 +1,7 @@
 """The report: rows joined with the paper, tables in Markdown and HTML, and the page in a browser."""
 
 import json
-import os
 import re
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from conftest import Run as CommandLine
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from trace2strips.errors import FileError
 from trace2strips.experiments import EXPERIMENTS, Row, Run
@@ -535,24 +532,6 @@ def test_a_plot_as_a_file_needs_no_page(results: Results) -> None:
 
 
 # ---- in a browser
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-         "--no-first-run"]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    program = next((path for name in names if (path := shutil.which(name))), None)
-    if program is None:
-        message = f"no browser: none of {', '.join(names)} is on the PATH"
-        if os.environ.get("TRACE2STRIPS_NEED_BROWSER"):
-            pytest.fail(message)
-        pytest.skip(message)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
