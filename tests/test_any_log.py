@@ -311,3 +311,26 @@ def test_nothing_refused_gives_the_cautious_model(tmp_path: Path) -> None:
 def test_other_files_have_no_columns(columns: Columns, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="only a log of events"):
         read_traces(write(tmp_path / "a.txt", "a !b\n"), columns=columns)
+
+
+def test_a_column_that_was_not_used_is_named_before_labels_are_blamed(tmp_path: Path) -> None:
+    """Who borrows which book stands in two columns; without them every second label looks wrong."""
+    choice = np.random.default_rng(3)
+    rows = ["trace,action,person,book,ok"]
+    for trace in range(60):
+        lent: dict[int, int] = {}
+        for _ in range(25):
+            action, person, book = ("borrow", "return")[choice.integers(2)], *choice.integers(3, size=2).tolist()
+            fine = book not in lent if action == "borrow" else lent.get(book) == person
+            if fine and action == "borrow":
+                lent[book] = person
+            elif fine:
+                del lent[book]
+            rows.append(f"{trace},{action},p{person},b{book},{'yes' if fine else 'no'}")
+    path = tmp_path / "library.csv"
+    path.write_text("\n".join(rows) + "\n")
+    (warning,) = learn(read_traces(path), Windows()).figures.warnings
+    assert "a column that was not used: --arg person (p" in warning
+    assert "), --arg book (b" in warning
+    learned = learn(read_traces(path, columns=Columns(arguments=("person", "book"))), Windows())
+    assert not learned.figures.warnings

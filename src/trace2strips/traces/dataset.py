@@ -18,6 +18,12 @@ from trace2strips.traces.dataset_file import read_fields, write_fields
 from trace2strips.traces.trace import Trace
 
 SEPARATOR = "separator"  # in the settings: what stands between a name and its arguments
+OFFER = "; further columns could be: "  # in what was understood of a log: columns that nobody uses
+
+
+def unused_columns(understood: Iterable[str]) -> str:
+    """Columns of a log that may hold arguments and were not used, as they are offered to people."""
+    return next((text.split(OFFER, 1)[1] for text in understood if OFFER in text), "")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from trace2strips.errors import TraceError, printable, shorten
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles
-from trace2strips.traces.dataset import Dataset, Origin, token_type
+from trace2strips.traces.dataset import OFFER, Dataset, Origin, token_type
 from trace2strips.traces.names import join_list
 from trace2strips.traces.outcomes import read_outcomes, understood
 from trace2strips.traces.tables import Table
@@ -135,7 +135,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
         [vocabulary.number(Kind.INIT_STATE, name) for name in start] if start else vocabulary.first[Kind.INIT_STATE]
     )
     if other := offers(first, roles):
-        names_line += f"; further columns could be: {other}"
+        names_line += OFFER + other
     if roles.ok is None and (other := possible_outcomes(first, roles)):
         outcome_line += f" (or does a column say it? {other})"
     lines = (log_line(events, len(token), cases, case_line, left_out), names_line, outcome_line, order_line, start_line)

@@ -53,6 +53,7 @@ from trace2strips.model.strips import State, StripsModel, StripsProblem
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
+from trace2strips.traces.dataset import unused_columns
 from trace2strips.traces.names import PLAIN, Naming, Schema, understand
 from trace2strips.traces.trace import Trace
 
@@ -176,11 +177,15 @@ class Windows(LiftedLearner):
         warnings = list(tested.warnings)
         if suspects:
             unless = "(--noise 0: they are right), or this world is not STRIPS (check --strips)"
+            if columns := unused_columns(basic.understood):
+                unless = f"{unless}, or what an action is about stands in a column that was not used: {columns}"
             warnings.append(
                 f"{tested.wrong_labels} labels are probably wrong {unless}; nothing is certain: {suspects[0]}, …"
             )
         elif reading.unexplained:
             hint = "(hint: trace2strips check --strips)"
+            if columns := unused_columns(basic.understood):
+                hint = f"(hint: what an action is about may stand in a column that was not used: {columns})"
             start = StartLevel.SAME.sentence
             warnings.append(f"{reading.unexplained} refusals that no STRIPS model can explain if {start} {hint}")
         elif summary.naming.constants:
