@@ -181,13 +181,30 @@ def trials(record: Record) -> Table:
 
 
 def one_state(record: Record) -> Table:
-    rows = [
-        [row["learner"], "alignment" if row["state"] == 0 else str(row["state"]), str(row["towers"]),
-         f"{row['rare']:.0%}", accuracy(row["train_accuracy"]), accuracy(row["test_accuracy"]),
-         duration(row["train_seconds"])]
-        for row in record["rows"]
+    """State by state, and below each learner the median of those of the set of 100."""
+    columns: Columns = [
+        words("learner"), "traces", "state", "towers", "test traces with rare actions", "train", "test", "time"
     ]  # fmt: skip
-    columns: Columns = [words("learner"), "state", "towers", "test traces with rare actions", "train", "test", "time"]
+    rows: list[list[str]] = []
+    measured = sorted(record["rows"], key=lambda row: row["state"])
+    for learner, traces in dict.fromkeys((row["learner"], row["traces"]) for row in record["rows"]):
+        mine = [row for row in measured if (row["learner"], row["traces"]) == (learner, traces)]
+        rows += [
+            [learner, number(traces), "alignment" if row["state"] == 0 else str(row["state"]), str(row["towers"]),
+             f"{row['rare']:.0%}", accuracy(row["train_accuracy"]), accuracy(row["test_accuracy"]),
+             duration(row["train_seconds"])]
+            for row in mine
+        ]  # fmt: skip
+        if others := [row for row in mine if row["state"]]:
+            middle = {
+                name: statistics.median(row[name] for row in others)
+                for name in ("rare", "train_accuracy", "test_accuracy", "train_seconds")
+            }
+            rows.append(
+                [learner, number(traces), f"median of {len(others)}", "–", f"{middle['rare']:.0%}",
+                 accuracy(middle["train_accuracy"]), accuracy(middle["test_accuracy"]),
+                 duration(middle["train_seconds"])]
+            )  # fmt: skip
     return table("one-state", origin(record), columns, rows)
 
 
