@@ -152,7 +152,7 @@ def test_pruning_a_binarised_network_adds_no_error_and_drops_what_is_spurious() 
     extra.query[:] = 0
     noisy = Theta(*(np.concatenate([getattr(theta, n), getattr(extra, n)], axis=1) for n in ("query", "key", "value")))
     completion = Completion(dataset, layout)
-    world = extract(heads_of(noisy, layout), layout, completion, dataset, merge=False)
+    world = extract(heads_of(noisy, layout), layout, completion, dataset)
     assert wrong_traces(world.over_tokens(), dataset).sum() == 0
     counts, true = world.counts(), count_parts(hidden)
     assert all(counts[part] <= true[part] for part in counts)
@@ -180,7 +180,7 @@ def test_pruning_never_makes_a_wrong_network_worse(seed: int) -> None:
     layout = Layout(dataset.vocabulary, np.full(3, SHARED))
     theta = random_theta(layout, seed)
     before = wrong_traces(model_of(theta, layout), dataset).sum()
-    world = extract(heads_of(theta, layout), layout, Completion(dataset, layout), dataset, merge=False)
+    world = extract(heads_of(theta, layout), layout, Completion(dataset, layout), dataset)
     assert wrong_traces(world.over_tokens(), dataset).sum() <= before
     assert world.counts()["effects"] <= count_parts(model_of(theta, layout))["effects"]
 
@@ -198,9 +198,7 @@ def test_equal_spare_heads_are_merged() -> None:
     query = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 0]], dtype=np.float32)
     key = np.ones((3, 3), dtype=np.float32)
     value = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]], dtype=np.float32)
-    world = extract(
-        heads_of(Theta(query, key, value), layout), layout, Completion(dataset, layout), dataset, merge=False
-    )
+    world = extract(heads_of(Theta(query, key, value), layout), layout, Completion(dataset, layout), dataset)
     assert len(world.model.atoms) == 1
     (atom,) = world.model.atoms
     assert world.model.action("use").pre == {atom}

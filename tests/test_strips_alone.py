@@ -16,6 +16,7 @@ from trace2strips.learners.transformer.learner import Strips
 from trace2strips.learners.transformer.merging import agreement, merge_heads
 from trace2strips.learners.transformer.parameters import Layout, Theta
 from trace2strips.learners.transformer.references import factored_reference, focal_loss
+from trace2strips.learners.transformer.sharing import share_heads, users_of
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
@@ -163,3 +164,71 @@ def test_merging_never_adds_an_error() -> None:
         before = sum(count_errors(histories, heads, action) for action in range(actions))
         merge_heads(histories, heads)
         assert sum(count_errors(histories, heads, action) for action in range(actions)) <= before
+
+
+def shop(traces: int) -> tuple[Dataset, Histories, Heads]:
+    """`key` and `ticket` are used up by `go`, which needs both; two doors need the key, two gates the ticket. The doors
+    share a head, and so do the gates; `go` asks a head that is neither."""
+    rng = np.random.default_rng(0)
+    needs = {"door1": "k", "door2": "k", "gate1": "t", "gate2": "t", "go": "kt", "key": "", "ticket": ""}
+    names = sorted(needs)
+    found = []
+    for _ in range(traces):
+        has: set[str] = set()
+        steps = []
+        for _ in range(12):
+            name = names[rng.integers(len(names))]
+            works = set(needs[name]) <= has
+            steps.append((name, works))
+            if name == "go" and works:
+                has = set()
+            elif name in ("key", "ticket"):
+                has = has | {name[0]}
+        found.append(Trace(*map(tuple, zip(*steps, strict=True)), state="home"))
+    dataset = Dataset.of(found)
+    layout = Rows(dataset.vocabulary)
+    at = dataset.vocabulary.actions.index
+    columns = np.full((layout.rows, 3), NONE, dtype=np.uint8)
+    columns[layout.actions :] = DELETE
+    columns[at("go")] = DELETE
+    columns[at("key"), [0, 2]], columns[at("ticket"), 1] = ADD, ADD
+    columns[at("gate1"), 2] = columns[at("gate2"), 2] = ADD  # who passes a gate has a ticket: half the truth
+    pre: list[set[int]] = [set() for _ in range(layout.actions)]
+    for name, head in {"door1": 0, "door2": 0, "gate1": 1, "gate2": 1, "go": 2}.items():
+        pre[at(name)] = {head}
+    return dataset, Histories.of(dataset, layout), Heads(columns, np.zeros(3, dtype=np.int64), pre)
+
+
+def test_a_head_of_one_action_gives_way_to_those_that_several_ask() -> None:
+    dataset, histories, heads = shop(400)
+    go = dataset.vocabulary.actions.index("go")
+    assert count_errors(histories, heads, go) > 0
+    assert share_heads(Alone(histories, heads, 0)) == 1
+    assert heads.pre[go] == {0, 1}
+    assert count_errors(histories, heads, go) == 0
+
+
+def test_a_head_that_is_needed_stays() -> None:
+    dataset, histories, heads = shop(400)
+    at = dataset.vocabulary.actions.index
+    heads.pre[at("go")] = {0, 1}
+    heads.pre[at("gate1")], heads.pre[at("gate2")] = {1}, set()  # the ticket is now asked by `go` and one gate
+    heads.pre[at("go")] |= {2}
+    before = {action: set(asked) for action, asked in enumerate(heads.pre)}
+    share_heads(Alone(histories, heads, 0))
+    assert heads.pre[at("gate1")] == {1}
+    assert users_of(heads, len(before))[1] == {at("gate1"), at("go")}
+    assert 2 not in heads.pre[at("go")]
+
+
+def test_sharing_never_adds_an_error() -> None:
+    dataset, histories, heads = shop(100)
+    actions = range(len(dataset.vocabulary.actions))
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        tried = heads.copy()
+        tried.pre = [set(rng.choice(3, rng.integers(3), replace=False).tolist()) for _ in actions]
+        before = [count_errors(histories, tried, action) for action in actions]
+        share_heads(Alone(histories, tried, 0))
+        after = [count_errors(histories, tried, action) for action in actions]
+        assert all(one <= other for one, other in zip(after, before, strict=True))

@@ -105,7 +105,7 @@ class Alone:
         first `spare` heads are asked from the beginning, the others hardly."""
         h, s, rows = self.histories, self.settings, self.histories.layout.rows
         there = np.array(known, dtype=np.int64)
-        states = find_false_heads(h, Heads(np.ascontiguousarray(self.heads.effects[:, there]), there))
+        states = find_false_heads(h, Heads(np.ascontiguousarray(self.heads.effects[:, there]), self.heads.start[there]))
         streams = np.random.default_rng([self.seed, 4, number]).integers(2**63, size=len(actions)).astype(np.uint64)
         short = np.array([0.0, *(rectification(step) for step in range(1, s.steps + 1))], dtype=np.float32)
         errors = np.zeros(len(actions), dtype=np.int64)
@@ -114,7 +114,7 @@ class Alone:
         key, value = (np.zeros((len(actions), rows, len(starts)), dtype=np.float32) for _ in range(2))
         train_kernel(
             np.array(actions), h.rows, h.row_start, h.initially_false, h.trace, h.depth, h.refused, h.occurrence_start,
-            h.layout.actions, np.array(starts), spare, states, streams, s.steps, s.batch, s.look_every,
+            h.layout.actions, np.array(starts, dtype=np.int64), spare, states, streams, s.steps, s.batch, s.look_every,
             np.float32(s.rate), np.float32(s.alpha), np.float32(s.gamma), short,
             np.array([BETA1, BETA2, EPSILON], dtype=np.float32), errors, known_query, query, key, value,
         )  # fmt: skip

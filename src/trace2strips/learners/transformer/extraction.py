@@ -6,11 +6,15 @@ import numpy as np
 
 from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Guess, Heads, world_model
+from trace2strips.learners.transformer.alone import Alone
 from trace2strips.learners.transformer.merging import merge_heads
 from trace2strips.learners.transformer.parameters import Layout, Theta
+from trace2strips.learners.transformer.sharing import share_heads
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
+
+SHARING_ROUNDS = 3  # what is merged can be asked by further actions; seldom more than once
 
 
 def guess_of(theta: Theta, layout: Layout) -> Guess:
@@ -38,9 +42,11 @@ def heads_of(theta: Theta, layout: Layout) -> Heads:
     return Heads(effects, start, [*pre, *({h} for h in range(aligned))])
 
 
-def extract(heads: Heads, layout: Layout, completion: Completion, dataset: Dataset, merge: bool) -> WorldModel:
-    """What no training label needs is gone, and with `merge` heads that can be one are. The smaller model is taken
-    unless it gets more training traces wrong.
+def extract(
+    heads: Heads, layout: Layout, completion: Completion, dataset: Dataset, alone: Alone | None = None
+) -> WorldModel:
+    """What no training label needs is gone. With `alone`, heads that can be one are, and rare heads give way to those
+    that many actions ask. The smaller model is taken unless it gets more training traces wrong.
     """
 
     def errors(world: WorldModel) -> int:
@@ -48,8 +54,14 @@ def extract(heads: Heads, layout: Layout, completion: Completion, dataset: Datas
 
     plain = world_model(heads, layout)
     completion.prune(heads)
-    if merge:
+    if alone is not None:
         merge_heads(completion.histories, heads)
         completion.prune(heads)
+        for _ in range(SHARING_ROUNDS):
+            if not share_heads(alone):
+                break
+            completion.prune(heads)
+            merge_heads(completion.histories, heads)
+            completion.prune(heads)
     pruned = world_model(heads, layout)
     return plain if errors(pruned) > errors(plain) else pruned

@@ -194,10 +194,11 @@ class Strips(Transformer):
 
     def read(self, theta: Theta, layout: Layout, completion: Completion, dataset: Dataset, seed: int) -> WorldModel:
         heads = heads_of(theta, layout)
-        alone = self.chosen.alone and self.heads is None  # who limits the heads wants no further ones
-        if alone:
-            Alone(completion.histories, heads, seed).improve()
-        return extract(heads, layout, completion, dataset, merge=alone)
+        alone = None
+        if self.chosen.alone and self.heads is None:  # who limits the heads wants no further ones
+            alone = Alone(completion.histories, heads, seed)
+            alone.improve()
+        return extract(heads, layout, completion, dataset, alone)
 
 
 @dataclass(frozen=True)
