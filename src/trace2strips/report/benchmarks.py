@@ -195,7 +195,7 @@ def one_state(record: Record) -> Table:
              duration(row["train_seconds"])]
             for row in mine
         ]  # fmt: skip
-        if others := [row for row in mine if row["state"]]:
+        if len(others := [row for row in mine if row["state"]]) > 2:
             middle = {
                 name: statistics.median(row[name] for row in others)
                 for name in ("rare", "train_accuracy", "test_accuracy", "train_seconds")
