@@ -8,13 +8,16 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator
-from html import escape
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+import trace2strips as t2s
+from trace2strips.explorer.contents import Surroundings
 
 ROOT = Path(__file__).parent.parent
 PAGES = {"README.md": "index.md"} | {  # in the repository → in the site
@@ -26,7 +29,8 @@ NOTEBOOKS = {
 PLACES = PAGES | NOTEBOOKS | {"notebooks/README.md": "notebooks/index.md"}
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)]*)?\)")
-TOUR = "<!-- tour -->"
+TOUR = "<!-- tour -->"  # marks in a page, where the site has more than the repository shows
+EXPLORER = "<!-- explorer -->"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -34,13 +38,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if place != "README.md":  # the site begins with docs/index.md
             text = (ROOT / place).read_text(encoding="utf-8")
             files.append(File.generated(config, uri, content=notebook(text) if place in NOTEBOOKS else text))
+    files.append(File.generated(config, "five-blocks.html", content=explorer()))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     uri = page.file.src_uri
-    parts = FENCE.split(markdown.replace(TOUR, tour()) if TOUR in markdown else markdown)
-    return "".join(part if number % 2 else with_links(part, uri, files) for number, part in enumerate(parts))
+    parts = FENCE.split(markdown.replace(TOUR, tour()))
+    text = "".join(part if number % 2 else with_links(part, uri, files) for number, part in enumerate(parts))
+    return text.replace(EXPLORER, "[Try it here: five blocks, learned from 20 traces](five-blocks.html){ .md-button }")
 
 
 def with_links(text: str, uri: str, files: Files) -> str:
@@ -67,6 +73,13 @@ def tour() -> str:
     return "\n\n".join(blocks)
 
 
+@cache
+def explorer() -> str:
+    """A learned world to try: the page that `make demo` would lead to."""
+    learned = t2s.learn(t2s.sample("blocksworld-5b", t2s.SampleSettings(traces=20, suffix="none")))
+    return learned.explore(Surroundings("Five blocks, learned from 20 traces")).html()
+
+
 def notebook(text: str) -> str:
     """A notebook as Markdown, with the outputs that it holds."""
     return "\n\n".join(part for cell in json.loads(text)["cells"] for part in cell_parts(cell)) + "\n"
@@ -85,6 +98,6 @@ def cell_parts(cell: dict[str, Any]) -> Iterator[str]:
         elif "image/svg+xml" in data:
             yield f'<div class="output">{"".join(data["image/svg+xml"])}</div>'
         elif "image/png" in data:
-            yield f'<img class="output" alt="{escape(source.splitlines()[-1])}" src="data:image/png;base64,{data["image/png"].strip()}">'
+            yield f'<img class="output" alt="what the cell draws" src="data:image/png;base64,{data["image/png"].strip()}">'
         else:
             yield f"```text\n{''.join(output.get('text', data.get('text/plain', ''))).rstrip()}\n```"

@@ -38,7 +38,8 @@ def execute(path: Path, folder: Path, expression: str) -> tuple[Any, Any]:
             cell.outputs, cell.execution_count = [], None
     ask = nbformat.v4.new_code_cell(f"import json; print(json.dumps({expression}))")
     notebook.cells.append(ask)
-    NotebookClient(notebook, timeout=LIMIT, resources={"metadata": {"path": str(folder)}}).execute()
+    where = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=LIMIT, resources=where, coalesce_streams=True).execute()
     notebook.cells.pop()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # when it ran
