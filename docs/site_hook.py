@@ -1,5 +1,5 @@
-"""For mkdocs: what the site has beyond docs/. The notebooks and the pages at the root of the repository become pages, links
-that work in the repository work in the site, and the tour of `help(trace2strips)` becomes a page."""
+"""For mkdocs: what the site has beyond docs/. The notebooks and the pages at the root of the repository become pages,
+links that work in the repository work in the site, and the tour of `help(trace2strips)` becomes a page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = {"README.md": "index.md"} | {  # in the repository → in the site
     f"{name.upper()}.md": f"{name}.md" for name in ("security", "contributing", "changelog")
 }
-NOTEBOOKS = {
-    path.relative_to(ROOT).as_posix(): f"notebooks/{path.stem}.md" for path in ROOT.glob("notebooks/*.ipynb")
-}
+NOTEBOOKS = {path.relative_to(ROOT).as_posix(): f"notebooks/{path.stem}.md" for path in ROOT.glob("notebooks/*.ipynb")}
 PLACES = PAGES | NOTEBOOKS | {"notebooks/README.md": "notebooks/index.md"}
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)]*)?\)")
@@ -98,6 +96,7 @@ def cell_parts(cell: dict[str, Any]) -> Iterator[str]:
         elif "image/svg+xml" in data:
             yield f'<div class="output">{"".join(data["image/svg+xml"])}</div>'
         elif "image/png" in data:
-            yield f'<img class="output" alt="what the cell draws" src="data:image/png;base64,{data["image/png"].strip()}">'
+            image = data["image/png"].strip()
+            yield f'<img class="output" alt="what the cell draws" src="data:image/png;base64,{image}">'
         else:
             yield f"```text\n{''.join(output.get('text', data.get('text/plain', ''))).rstrip()}\n```"

@@ -25,7 +25,8 @@ open
 
 Traces are also given as a path (.csv with the columns case, action, ok; .jsonl, .txt, .t2s), as a `Dataset` or as a
 list of `Trace`, which can tell initial and final atoms as well. `read_traces` reads a file, `write_traces` writes one;
-where a log has columns of its own, `read_traces("log.csv", arguments=["tool"])` says which hold arguments, and `Columns` the rest.
+where a log has columns of its own, `read_traces("log.csv", arguments=["tool"])` says which hold arguments, and
+`Columns` says the rest.
 
 >>> t2s.accuracy(learned, [[("close", False), ("open", True), ("open", False)]])
 1.0
@@ -54,8 +55,8 @@ close: works, for certain
 
 `Windows`, the default, finds a lifted model (schemas with arguments, for objects never seen) from few traces and says
 what is certain; `Completion` needs no network, `Strips` is the STRIPS Transformer by gradients alone,
-`StripsCompletion` both, one after the other; `LiftedStrips` has predicates as heads; `StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and
-traces with final values.
+`StripsCompletion` both, one after the other, `LiftedStrips` is one with predicates as heads;
+`StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and traces with final values.
 
 Hidden worlds, to try it out
 ============================
