@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 2
 export NUMBA_NUM_THREADS ?= 2
 
-.PHONY: help demo test check format bench report tables web lock clean
+.PHONY: help demo test check format bench report tables docs web lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,10 @@ report: $(VENV)/all ## run what is missing of the paper's results, then write bu
 
 tables: $(VENV)/all ## write docs/results.md and the other measured tables of docs/ from results/
 	$(BIN)/python -m trace2strips.report.doc_tables
+
+docs: $(VENV)/all ## write docs/ and notebooks/ as a site: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open build/site/index.html"
 
 web: web/node_modules/.package-lock.json ## build the explorer's page after a change in web/
 	cd web && npm run --silent check && npm run --silent build

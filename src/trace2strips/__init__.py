@@ -24,7 +24,9 @@ open
   deletes before-open
 
 Traces are also given as a path (.csv with the columns case, action, ok; .jsonl, .txt, .t2s), as a `Dataset` or as a
-list of `Trace`, which can tell initial and final atoms as well. `read_traces` reads a file, `write_traces` writes one.
+list of `Trace`, which can tell initial and final atoms as well. `read_traces` reads a file, `write_traces` writes one;
+where a log has columns of its own, `read_traces("log.csv", arguments=["tool"])` says which hold arguments, and
+`Columns` says the rest.
 
 >>> t2s.accuracy(learned, [[("close", False), ("open", True), ("open", False)]])
 1.0
@@ -53,8 +55,8 @@ close: works, for certain
 
 `Windows`, the default, finds a lifted model (schemas with arguments, for objects never seen) from few traces and says
 what is certain; `Completion` needs no network, `Strips` is the STRIPS Transformer by gradients alone,
-`StripsCompletion` both, one after the other; `StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and
-traces with final values.
+`StripsCompletion` both, one after the other, `LiftedStrips` is one with predicates as heads;
+`StickBreaking`, `Sinusoidal` and `Rope` are decoders, need PyTorch and traces with final values.
 
 Hidden worlds, to try it out
 ============================
@@ -86,24 +88,28 @@ if TYPE_CHECKING:
     from trace2strips.learners.decoder.learner import Rope, Sinusoidal, StickBreaking
     from trace2strips.learners.learner import Figures, Learned
     from trace2strips.learners.learning import learn, load
+    from trace2strips.learners.lifted_transformer.learner import LiftedStrips
     from trace2strips.learners.registry import learner_names
     from trace2strips.learners.transformer.learner import Strips, StripsCompletion
     from trace2strips.learners.windows.learner import Windows
     from trace2strips.model.strips import StripsAction, StripsModel, StripsProblem
     from trace2strips.planning.plans import PlanResult
     from trace2strips.traces import Dataset, Trace, read_traces
+    from trace2strips.traces.columns import Columns
     from trace2strips.worlds import Domain, get_domain
     from trace2strips.worlds.sampling import SampleSettings
 
     __version__: str
 
 __all__ = [
+    "Columns",
     "Comparison",
     "Completion",
     "Dataset",
     "Domain",
     "Figures",
     "Learned",
+    "LiftedStrips",
     "PlanResult",
     "Rope",
     "SampleSettings",
@@ -139,12 +145,14 @@ HOMES = {
     "learners.decoder.learner": ("Rope", "Sinusoidal", "StickBreaking"),
     "learners.learner": ("Figures", "Learned"),
     "learners.learning": ("learn", "load"),
+    "learners.lifted_transformer.learner": ("LiftedStrips",),
     "learners.registry": ("learner_names",),
     "learners.transformer.learner": ("Strips", "StripsCompletion"),
     "learners.windows.learner": ("Windows",),
     "model.strips": ("StripsAction", "StripsModel", "StripsProblem"),
     "planning.plans": ("PlanResult",),
     "traces": ("Dataset", "Trace", "read_traces"),
+    "traces.columns": ("Columns",),
     "worlds": ("Domain", "get_domain"),
     "worlds.sampling": ("SampleSettings",),
 }
