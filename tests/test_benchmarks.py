@@ -114,6 +114,7 @@ def test_traces_are_tried_until_it_is_decided(
         "decoder_trials",
         "foreign",
         "lifted_strips",
+        "listing_c",
         "one_state",
         "scale",
         "traces_needed",
