@@ -8,8 +8,8 @@ the hidden model and one that calls every action applicable. All learn from the 
 histories, prefixes of 2,000 test traces (D=200), with equal settings. All actions that can ever work are asked about,
 whether the training traces saw them at work or not. Each seed draws its own traces; networks have seed 0 alone.
 
-Networks are trained as preset `fast` does, but with at most 1,000 traces `sb` takes 1,000 steps, `sinusoidal` and `rope`
-500. Rows say how many steps it was.
+Networks are trained as preset `fast` does, but with at most 1,000 traces `sb` takes 1,000 steps, `sinusoidal` and
+`rope` 500. Rows say how many steps it was.
 
 Every row is saved as soon as it is measured; the command goes on where it was stopped. A part of it:
 --learner sb --domain logistics-3c --traces 20 100

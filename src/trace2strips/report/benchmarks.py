@@ -318,6 +318,22 @@ def lifted_strips_untold(record: Record) -> Table:
     return table("lifted-strips-untold", origin(record), columns, rows)
 
 
+def listing_c(record: Record) -> Table:
+    """What SB's ground models say when they are lifted."""
+    rows = []
+    for row in record["rows"]:
+        outcome = "the textbook's" if row.get("textbook") else "others" if row["lifts"] else f"none: {row['why']}"
+        errors = (row["network_test_errors"], row["model_test_errors"])
+        rows.append(
+            [row["domain"], number(row["steps"]), *(NONE if count is None else number(count) for count in errors),
+             outcome, duration(row["seconds"])]
+        )  # fmt: skip
+    columns: Columns = [
+        words("domain"), "steps", "network: test errors", "model: test errors", words("schemas"), "time"
+    ]  # fmt: skip
+    return table("listing-c", origin(record), columns, rows)
+
+
 def lifted_groups(record: Record, what: str) -> list[tuple[str, int, str]]:
     """Domain, traces and learner, in the order of the settings, few traces first."""
     found = {(row["domain"], row["traces"], row["learner"]) for row in record["rows"] if row["what"] == what}
