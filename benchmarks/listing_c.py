@@ -29,7 +29,7 @@ from trace2strips.worlds.sampling import SampleSettings, sample
 WORLDS = {
     "tiny": {"blocksworld": "blocksworld:3", "npuzzle": "npuzzle:2x2", "maze": "maze:3x3"},
     "small": {
-        "blocksworld": "blocksworld:4", "ferry": "ferry:2x3", "npuzzle": "npuzzle:3x2", "maze": "maze:4x4",
+        "blocksworld": "blocksworld:4", "ferry": "ferry:2x3", "npuzzle": "npuzzle:3x2", "maze": "maze:5x3",
         "logistics": "logistics:2x2",
     },
     "paper": {
