@@ -61,7 +61,7 @@ def test_the_release_is_tested_with_what_the_package_names() -> None:
     assert pythons.split() == [line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line]
     (extras,) = re.findall(r"\*\.whl\)\[([a-z,]+)\]", script)
     assert set(extras.split(",")) <= project["optional-dependencies"].keys()
-    assert project["optional-dependencies"].keys() - set(extras.split(",")) <= {"check", "docs"}  # tools of developers
+    assert project["optional-dependencies"].keys() - set(extras.split(",")) <= {"docs"}
 
 
 @pytest.mark.slow
