@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 2
 export NUMBA_NUM_THREADS ?= 2
 
-.PHONY: help demo test check format bench report tables docs web lock clean
+.PHONY: help demo test check format bench report tables docs web lock release clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,7 +31,7 @@ format: $(VENV)/all ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-BENCHMARKS := any_log sampling problem_difficulty kernels attention decoder_trials planners equivalence world_metrics traces_needed completion one_state windows windows_equivalence windows_untold windows_not_strips windows_speed windows_theorems windows_everyday foreign explorer lifted_strips listing_c paper_form
+BENCHMARKS := any_log sampling problem_difficulty kernels attention decoder_trials planners equivalence world_metrics traces_needed completion one_state windows windows_equivalence windows_untold windows_not_strips windows_speed windows_theorems windows_everyday foreign explorer lifted_strips listing_c paper_form attacks
 bench: $(VENV)/all ## measure; figures go to results/
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --out results/$$name.json || exit 1; done
 
@@ -51,6 +51,9 @@ web: web/node_modules/.package-lock.json ## build the explorer's page after a ch
 
 lock: ## resolve pyproject.toml anew into requirements/*.lock
 	./requirements/lock $(PYTHON)
+
+release: $(VENV)/all ## build sdist and wheel, then run all tests against them with each Python that is found
+	./tools/release
 
 clean: ## remove what was set up and built
 	rm -rf $(VENV) web/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,10 +3,11 @@
     python benchmarks/attacks.py --out results/attacks.json
     python benchmarks/attacks.py --code OTHER_CHECKOUT --name before --out results/attacks.json
 
-Every input goes through the command line of the code in `--code`, in a process that may take so many seconds and so
-much memory. Accepted: exit code 0 and nothing raw on the terminal or in what was written. Refused: exit code 2 and one
-line. All else has failed: a traceback, a hang, memory without end, lost work, a mark that was let through. The figures
-of several names stand side by side in one file; docs/security-tests.md shows them.
+Every input goes through the command line of the code in `--code`, in a process that may take so many seconds of CPU
+time and so much memory, and may not sleep for long: what else runs on the machine does not matter. Accepted: exit code
+0 and nothing raw on the terminal or in what was written. Refused: exit code 2 and one line. All else has failed: a
+traceback, a hang, memory without end, lost work, a mark that was let through. The figures of several names stand side
+by side in one file; docs/security-tests.md shows them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SECONDS = 20  # that one command may take; those that are right take less than five
+SECONDS = 20  # of CPU time, with its children, that one command may take; those that are right take less than seven
+ASLEEP = 20  # seconds in which it may do nothing at all: it waits for what never comes
 MEMORY = 3 * 2**30  # bytes that it may hold
 HERE = Path(__file__).resolve().parent.parent
 LOG = "open !open close !close open close\n!close open close open !open close\n" * 5
@@ -50,6 +52,7 @@ class Outcome:
     out: str
     err: str
     why: str = ""
+    seconds: float = 0.0  # of CPU time
 
     @property
     def verdict(self) -> str:
@@ -95,16 +98,13 @@ class Target:
 
     def run(self, *words: object, **more: str) -> Outcome:
         process = self.start(*words, **more)
-        deadline, why = time.monotonic() + SECONDS, ""
+        watch, why = Watch(process.pid), ""
         while True:
             try:
-                out, err = process.communicate(timeout=0.1)
-                return Outcome(None if why else process.returncode, out, err, why)
+                out, err = process.communicate(timeout=0.2)
+                return Outcome(None if why else process.returncode, out, err, why, watch.seconds)
             except subprocess.TimeoutExpired:
-                if not why and time.monotonic() > deadline:
-                    why = f"more than {SECONDS} seconds"
-                if not why and memory_of(process.pid) > MEMORY:
-                    why = f"more than {MEMORY // 2**30} GiB"
+                why = why or watch.look()
                 if why:
                     with suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
@@ -121,6 +121,44 @@ class Target:
         found = self.run("learn", "door.txt", "--out", "run", *words)
         assert found.code == 0, found
         return self.folder / "run"
+
+
+@dataclass
+class Watch:
+    """What a process takes: CPU time, memory, and whether it does anything."""
+
+    process: int
+    seconds: float = 0.0
+    awake: float = field(default_factory=time.monotonic)
+
+    def look(self) -> str:
+        """Why it has to be stopped, if so."""
+        seconds, running = work_of(self.process)
+        if running or seconds > self.seconds:
+            self.awake = time.monotonic()
+        self.seconds = max(self.seconds, seconds)
+        if self.seconds > SECONDS:
+            return f"more than {SECONDS} seconds of CPU time"
+        if time.monotonic() - self.awake > ASLEEP:
+            return f"asleep for {ASLEEP} seconds"
+        if memory_of(self.process) > MEMORY:
+            return f"more than {MEMORY // 2**30} GiB"
+        return ""
+
+
+def work_of(process: int) -> tuple[float, bool]:
+    """CPU time of a process and those it has started, also of those that have ended; whether one of them runs now."""
+    found: dict[int, tuple[int, str, int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, IndexError, ValueError):
+            parts = path.read_text().rpartition(")")[2].split()
+            found[int(path.parent.name)] = (int(parts[1]), parts[0], sum(map(int, parts[11:15])))
+    ours = more = {process}
+    while more:
+        more = {number for number, (parent, _, _) in found.items() if parent in ours} - ours
+        ours = ours | more
+    ticks = sum(found[number][2] for number in ours if number in found)
+    return ticks / os.sysconf("SC_CLK_TCK"), any(found[number][1] in "RD" for number in ours if number in found)
 
 
 def memory_of(process: int) -> int:
@@ -412,6 +450,25 @@ def trained(target: Target) -> tuple[Path, list[str]]:
     return checkpoint, words
 
 
+def trains_on(target: Target, words: list[str]) -> Outcome:
+    """A run that goes on with training would take long: it is right as soon as its log says so."""
+    log = target.folder / "run" / "log.jsonl"
+    before = log.read_bytes()
+    process = target.start(*words)
+    watch, why, going_on = Watch(process.pid), "", False
+    while process.poll() is None and not going_on and not why:
+        time.sleep(0.05)
+        now = log.read_bytes() if log.exists() else b""
+        going_on = now != before and (now.splitlines() or [b""])[-1].startswith(b'{"stage": "training"')
+        why = watch.look()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    out, err = process.communicate()
+    if going_on:
+        return Outcome(0, out, err, "", watch.seconds)
+    return Outcome(None if why else process.returncode, out, err, why, watch.seconds)
+
+
 @attack("tracebacks", "a checkpoint without metadata or with a wrong report")
 def checkpoints(target: Target) -> Iterator[Outcome]:
     checkpoint, words = trained(target)
@@ -419,23 +476,27 @@ def checkpoints(target: Target) -> Iterator[Outcome]:
     length = int.from_bytes(whole[:8], "little")
     outer = json.loads(whole[8 : 8 + length])
     meta = json.loads(outer["__metadata__"]["checkpoint"])
+    shutil.copytree(checkpoint.parent, target.folder / "cut off")
 
     def write(changed: dict[str, Any]) -> None:
+        shutil.rmtree(checkpoint.parent)  # an input before may have ended the run
+        shutil.copytree(target.folder / "cut off", checkpoint.parent)
         raw = json.dumps(changed).encode()
         checkpoint.write_bytes(len(raw).to_bytes(8, "little") + raw + whole[8 + length :])
 
     write({key: value for key, value in outer.items() if key != "__metadata__"})
-    yield target.run(*words)
+    yield trains_on(target, words)
     reports: tuple[Any, ...] = ([], {}, {"x": 1}, {**meta["report"], "step": "x"}, {**meta["report"], "step": -5},
                    {**meta["report"], "step": 10**30}, {**meta["report"], "seconds": "x"})  # fmt: skip
     for report in reports:
         write({**outer, "__metadata__": {"checkpoint": json.dumps({**meta, "report": report})}})
-        yield target.run(*words)
+        yield trains_on(target, words)
     for text in ("[]", DEEP, "{}", '"x"'):
         write({**outer, "__metadata__": {"checkpoint": text}})
-        yield target.run(*words)
+        yield trains_on(target, words)
+    write(outer)
     checkpoint.write_bytes(whole[: len(whole) // 2])
-    yield target.run(*words)
+    yield trains_on(target, words)
 
 
 @attack("tracebacks", "a broken log.jsonl on resume")
@@ -446,18 +507,7 @@ def logs(target: Target) -> Iterator[Outcome]:
     for text in ("{", "[]", "{}", DEEP, '{"attempt": "x", "step": [], "stage": 3}', "\udcff", "null"):
         checkpoint.write_bytes(keep)
         log.write_bytes((text + "\n").encode("utf-8", "surrogatepass"))
-        process = target.start(*words)
-        deadline = time.monotonic() + SECONDS
-        while process.poll() is None and time.monotonic() < deadline:
-            lines = log.read_bytes().splitlines() if log.exists() else []
-            if lines and lines[-1].startswith(b'{"stage": "training"'):
-                break
-            time.sleep(0.05)
-        going_on = process.poll() is None and time.monotonic() < deadline
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-        yield Outcome(0 if going_on else process.returncode, out, err, "" if going_on else err[-200:])
+        yield trains_on(target, words)
 
 
 @attack("tracebacks", "an action with 1,500 parameters")
@@ -588,23 +638,22 @@ def tally(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     found: dict[str, Any] = {"inputs": len(outcomes)}
     found |= {name: verdicts.count(name) for name in ("accepted", "refused", "failed")}
     reasons = [outcome.reason for outcome, verdict in zip(outcomes, verdicts, strict=True) if verdict == "failed"]
-    return found | {"reasons": sorted(set(reasons))[:6]}
+    most = round(max((outcome.seconds for outcome in outcomes), default=0.0), 1)
+    return found | {"reasons": sorted(set(reasons))[:6], "most_seconds": most}
 
 
 PAGE = """# Security tests: attack by attack
 
 Each attack is a set of inputs for the command line, made and judged by `benchmarks/attacks.py`, which says what an
 input is. Accepted: exit code 0 and nothing raw on the terminal or in what was written. Refused: exit code 2 and one
-line. Failed: all else (a traceback, more than {seconds} seconds, more than {memory} GiB, lost work, a mark that was let
-through). Inputs differ where the older code has no such file or command. Before: commit {before}; after: commit
-{after}. Written by `python benchmarks/attacks.py --page docs/security-tests.md --out results/attacks.json`. What is
-attacked and what is trusted is in [SECURITY.md](../SECURITY.md); the attacks that failed are tests now
-(`tests/test_hardening.py`).
+line. Failed: all else (a traceback, more than {seconds} seconds of CPU time, {asleep} seconds asleep, more than
+{memory} GiB, lost work, a mark that was let through). Limits are on CPU time, so a busy machine changes nothing. A run
+that trains on is accepted. Inputs differ where the older code has no such file or command. Before: commit {before};
+after: commit {after}; why inputs failed is in `results/attacks.json`.
 
-A dash: not measured yet. The machine was busy with other work, so what failed by the limit on seconds should be
-measured again on an idle one. Rows of commit 9df26b2 were measured with a limit of 30 seconds by an earlier state of
-this file: there two `learn` that both ran counted as accepted, and a link in `card.html`, only text there, as failed.
-Each row after carries its own commit in `results/attacks.json`.
+Measured by `python benchmarks/attacks.py --out results/attacks.json` (before: with `--code CHECKOUT --name before`),
+written by `python benchmarks/attacks.py --page docs/security-tests.md --out results/attacks.json`. What is attacked and
+what is trusted is in [SECURITY.md](../SECURITY.md); the attacks that failed are tests now (`tests/test_hardening.py`).
 
 | attack | before: inputs | accepted | refused | failed | after: inputs | accepted | refused | failed |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|
@@ -615,16 +664,15 @@ FIGURES = ("inputs", "accepted", "refused", "failed")
 def page(path: Path) -> str:
     """The table of what was measured; a dash where something was not."""
     code = json.loads(path.read_text())["code"]
-    before, after = (code.get(name, {"commit": "–", "attacks": {}}) for name in ("before", "after"))
-    text = PAGE.format(seconds=SECONDS, memory=MEMORY // 2**30, before=before["commit"], after=after["commit"])
-    start = code.get("start", {"attacks": {}})["attacks"]
+    columns = [code.get(name, {}) for name in ("before", "after")]
+    commits = [", ".join(sorted({row["commit"] for row in column.values()})) or "–" for column in columns]
+    text = PAGE.format(
+        seconds=SECONDS, asleep=ASLEEP, memory=MEMORY // 2**30, before=commits[0], after=commits[1]
+    )  # fmt: skip
     for group, what in ATTACKS:
         name = f"{group}: {what}"
-        rows = [found["attacks"].get(name, {}) for found in (before, after)]
-        if not rows[0] and name in start:
-            rows[0], what = start[name], f"{what} (before: commit {code['start']['commit']})"
-        cells = [str(row.get(name, "–")) for row in rows for name in FIGURES]
-        text += f"| {group}: {what} | {' | '.join(cells)} |\n"
+        cells = [str(column.get(name, {}).get(figure, "–")) for column in columns for figure in FIGURES]
+        text += f"| {name} | {' | '.join(cells)} |\n"
     return text
 
 
@@ -640,6 +688,7 @@ def main() -> None:
     if arguments.page:
         arguments.page.write_text(page(arguments.out))
         return
+    compile_code(arguments.code.resolve())
     for (group, what), check in ATTACKS.items():
         if arguments.only and arguments.only not in f"{group}: {what}":
             continue
@@ -657,6 +706,20 @@ def main() -> None:
             keep(arguments.out, arguments.name, arguments.commit or commit_of(arguments.code), f"{group}: {what}", row)
 
 
+def compile_code(code: Path) -> None:
+    """Numba compiles once for each checkout; no input shall pay for it."""
+    with tempfile.TemporaryDirectory(prefix="attack-") as folder:
+        target = Target(code, Path(folder))
+        target.write("door.txt", LOG)
+        for words in (
+            ("learn", "door.txt", "--out", "run"),
+            ("evaluate", "run", "--problems", "1"),
+            ("sample", "blocksworld:2", "--traces", "20", "--out", "x.t2s"),
+            ("learn", "x.t2s", "--out", "other"),
+        ):
+            target.start(*words).communicate()
+
+
 def commit_of(code: Path) -> str:
     done = subprocess.run(
         ["git", "-C", code, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
@@ -669,9 +732,7 @@ def keep(path: Path, name: str, commit: str, what: str, row: dict[str, Any]) -> 
     whole: Any = (
         json.loads(path.read_text()) if path.exists() else {"command": "python benchmarks/attacks.py", "code": {}}
     )
-    of_code = whole["code"].setdefault(name, {"commit": commit, "attacks": {}})
-    of_code["commit"] = commit
-    of_code["attacks"][what] = row
+    whole["code"].setdefault(name, {})[what] = row | {"commit": commit}
     path.write_text(json.dumps(whole, indent=1) + "\n")
 
 

@@ -62,7 +62,7 @@ print("torch" in sys.modules)
 def test_a_fresh_import_loads_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=True)
     first, second, third, torch = done.stdout.splitlines()
-    assert first == "[] ('UserError', 8, '0.1.0') []"
+    assert first == "[] ('UserError', 8, '1.0.0rc1') []"
     assert second.startswith("42 is no model (hint: what learn returned, a StripsModel")
     assert third.startswith("42 are no traces (hint: a path, a Dataset")
     assert torch == "False"

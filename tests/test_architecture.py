@@ -66,7 +66,7 @@ APART = {  # learners are siblings: what one of them is may not depend on anothe
     "learners.lifted_transformer": ("learners.completion", "learners.decoder"),  # windows: lifted worlds alone
 }
 SOURCE = Path(trace2strips.__file__).parent
-ROOT = SOURCE.parent.parent
+ROOT = Path(__file__).parent.parent
 
 
 def listed() -> list[str]:

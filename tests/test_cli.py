@@ -231,7 +231,7 @@ def test_errors_about_datasets_name_the_file(run: Run, tmp_path: Path) -> None:
 
 
 def test_version_and_help(run: Run) -> None:
-    assert run("--version").stdout == "trace2strips 0.1.0\n"
+    assert run("--version").stdout == "trace2strips 1.0.0rc1\n"
     shown = run("--help").stdout
     for name, line in COMMANDS.items():
         assert re.search(rf"^  {name} +{re.escape(line)}$", shown, flags=re.MULTILINE)

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,11 +33,13 @@ def test_python_examples_print_what_the_page_shows(page: str, capsys: pytest.Cap
         assert capsys.readouterr().out == shown
 
 
-def test_command_line_example(run: Run) -> None:
+def test_command_line_example(run: Run, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "docs" / "examples" / "orders.csv", tmp_path)
     commands = [
-        line for block in blocks(README, "sh") for line in block.splitlines() if line.startswith("trace2strips")
-    ]
-    assert len(commands) >= 4
+        line for block in blocks(README, "sh") for line in block.splitlines()
+        if line.startswith("trace2strips") and "demo" not in line  # tests/test_cli.py shows it
+    ]  # fmt: skip
+    assert len(commands) >= 10
     for command in commands:
         result = run(*shlex.split(command, comments=True)[1:])
         assert result.returncode == 0, (command, result.stderr)
@@ -45,6 +49,15 @@ def test_make_targets_named_in_the_readme_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"^make (\w+)", "\n".join(blocks(README, "sh")), flags=re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+
+
+def test_extras_named_in_the_readme_are_those_of_the_package() -> None:
+    rows = re.findall(r"^\| ((?:`[a-z]+`(?:, )?)+) \|", README.partition("| extra |")[2], flags=re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z]+)`", row)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["optional-dependencies"].keys() <= named
+    supported = [line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line]
+    assert f"Python {', '.join(supported[:-1])} or {supported[-1]}" in README
 
 
 def test_links_lead_somewhere() -> None:

@@ -355,6 +355,8 @@ def test_mutants_of_checkpoints(tmp_path: Path) -> None:
             "seconds": 0.1,
             "carried": 0.0,
             "attempt": 1,
+            "mark": 0.5,
+            "mark_step": 1,
         },
     }
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -303,8 +304,12 @@ class Still:
         pass
 
 
+NOWHERE = json.dumps({"settings": asdict(TrainingSettings(5, 1, 500)), "report": {}})  # trained, but how far?
+
+
 @pytest.mark.parametrize(
-    "said", [None, "[]", DEEP, "{}", '{"settings": {}, "report": []}', '{"settings": {}, "report": {"step": "x"}}']
+    "said",
+    [None, "[]", DEEP, "{}", '{"settings": {}, "report": []}', '{"settings": {}, "report": {"step": "x"}}', NOWHERE],
 )
 def test_a_checkpoint_that_is_none(said: str | None, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint-1.safetensors"

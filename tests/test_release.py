@@ -1,8 +1,11 @@
 """What a user gets: a wheel that works outside the repository, the licences of what it needs, and the files of a release."""
 
 import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -34,6 +37,31 @@ def test_what_is_in_the_wheel(wheel: Path) -> None:
         "trace2strips/report/paper.json",
     } <= names
     assert not [name for name in names if name.startswith(("tests", "benchmarks", "results"))]
+
+
+def test_the_sdist_is_what_is_kept(tmp_path: Path) -> None:
+    """All that git keeps, so that the suite runs from it beside an installed wheel, and nothing else."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout: what is kept is not known")
+    script = f"import hatchling.build as b; print(b.build_sdist({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
+    (found,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(found) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    listed = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    kept = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
+    assert names == {name for name in kept if (ROOT / name).is_file()} | {"PKG-INFO"}
+
+
+def test_the_release_is_tested_with_what_the_package_names() -> None:
+    """Every Python of the classifiers, every extra that brings something to users."""
+    script = (ROOT / "tools" / "release").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (pythons,) = re.findall(r"PYTHONS:-([\d. ]+)\}", script)
+    assert pythons.split() == [line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line]
+    (extras,) = re.findall(r"\*\.whl\)\[([a-z,]+)\]", script)
+    assert set(extras.split(",")) <= project["optional-dependencies"].keys()
+    assert project["optional-dependencies"].keys() - set(extras.split(",")) <= {"docs"}
 
 
 @pytest.mark.slow
@@ -77,6 +105,7 @@ def test_the_licences_are_those_of_what_is_installed() -> None:
 
 def test_the_files_of_a_release_agree() -> None:
     assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
     assert "./.ci/run" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     for page_name in ("SECURITY.md", "CITATION.cff", "CHANGELOG.md", "docs/licences.md", "docs/security-tests.md"):
         assert (ROOT / page_name).exists()

@@ -78,10 +78,10 @@ HEADER = Schema(
         "Checkpoint",
         {
             "settings": dict[str, Any],
-            "report": record(
+            "report": record(  # without its step, trained parameters would be taken for those of the beginning
                 "Report",
-                {},
                 {name: kind | None if name == "loss" else kind for name, kind in get_type_hints(Report).items()},
+                {},
             ),
         },
         {},
