@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
+import attacks
 import measuring
 import migrate_rows
 import traces_needed
@@ -133,6 +135,51 @@ def test_benchmarks_run(name: str, tmp_path: Path) -> None:
     script = Path(measuring.__file__).parent / f"{name}.py"
     subprocess.run([sys.executable, script, "--quick", "--out", tmp_path / "x.json"], check=True, capture_output=True)
     assert json.loads((tmp_path / "x.json").read_text())["rows"]
+
+
+def test_attacks_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal in one line is no failure; CPU time, sleep and memory have limits, whatever else the machine does."""
+    target = attacks.Target(attacks.HERE, tmp_path)
+    row = attacks.tally(list(attacks.repeated(target)))
+    assert (row["inputs"], row["refused"], row["failed"]) == (2, 2, 0)
+    programs = {
+        "SECONDS": "while True: pass",
+        "ASLEEP": "import time; time.sleep(99)",
+        "MEMORY": "x = 'x' * 2**28\nwhile True: pass",
+    }
+    started = [subprocess.Popen([sys.executable, "-c", program]) for program in programs.values()]
+    for (limit, program), process in zip(programs.items(), started, strict=True):
+        with monkeypatch.context() as patch:
+            patch.setattr(attacks, limit, 2**27 if limit == "MEMORY" else 0.5)
+            watch, why = attacks.Watch(process.pid), ""
+            while not why:
+                why = watch.look()
+                time.sleep(0.05)
+        assert why.startswith(
+            {"SECONDS": "more than 0.5 seconds", "ASLEEP": "asleep", "MEMORY": "more than 0 GiB"}[limit]
+        ), program
+        process.kill()
+        process.wait()
+
+
+def test_the_table_of_attacks_is_whole() -> None:
+    """Every attack was measured, before and after, each at one commit; nothing fails after."""
+    results = attacks.HERE / "results" / "attacks.json"
+    assert (attacks.HERE / "docs" / "security-tests.md").read_text() == attacks.page(results)
+    columns = json.loads(results.read_text())["code"]
+    for column in columns.values():
+        assert column.keys() == {f"{group}: {what}" for group, what in attacks.ATTACKS}
+        assert len({row["commit"] for row in column.values()}) == 1
+    assert sum(row["failed"] for row in columns["after"].values()) == 0
+
+
+def test_every_benchmark_is_made() -> None:
+    """`make bench` runs all of them; `scale` takes hours and says how in docs/scale.md, others are parts."""
+    (line,) = [
+        line for line in (attacks.HERE / "Makefile").read_text().splitlines() if line.startswith("BENCHMARKS :=")
+    ]
+    found = {path.stem for path in (attacks.HERE / "benchmarks").glob("*.py")}
+    assert found - set(line.split()) == {"measuring", "migrate_rows", "not_strips", "scale"}
 
 
 OLD_ROW = {"domain": "ferry-8c", "encoding": "atoms", "suffix": "goal", "network": "strips", "form": "factored",

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-import multiprocessing
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -364,39 +365,43 @@ def test_two_rows_of_one_run_are_told(tmp_path: Path) -> None:
         read_results(path)
 
 
-def append_many(path: Path, seeds: range) -> None:
-    for seed in seeds:
-        put_result(path, measured(replace(TINY, seed=seed), warnings=("x" * 5_000,)))
+PUTTING = """
+import sys
+from pathlib import Path
+from trace2strips.experiments.results import put_result
+from trace2strips.experiments.rows import read_row
+rows = [read_row(line, Path("asked"), 1) for line in sys.stdin]
+for row in rows:
+    put_result(Path(sys.argv[1]), row)
+"""
+
+
+def put_at_once(path: Path, *works: list[Row]) -> None:
+    """Each by a process of its own."""
+    words = [sys.executable, "-c", PUTTING, path]
+    started = [subprocess.Popen(words, stdin=subprocess.PIPE, text=True) for _ in works]
+    for process, rows in zip(started, works, strict=True):
+        assert process.stdin is not None
+        process.stdin.write("".join(format_row(row) + "\n" for row in rows))
+        process.stdin.close()
+    assert [process.wait() for process in started] == [0] * len(works)
+
+
+def rows_of(seeds: range, **more: Any) -> list[Row]:
+    return [measured(replace(TINY, seed=seed), **more) for seed in seeds]
 
 
 def test_two_processes_may_append(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=append_many, args=(path, seeds)) for seeds in (range(40), range(20, 60))]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-        assert process.exitcode == 0
+    put_at_once(path, *(rows_of(seeds, warnings=("x" * 5_000,)) for seeds in (range(40), range(20, 60))))
     assert sorted(run.seed for run in read_results(path)) == list(range(60))
-
-
-def replace_many(path: Path, code: str) -> None:
-    for seed in range(30):
-        put_result(path, measured(replace(TINY, seed=seed), code=code))
 
 
 def test_rows_may_be_replaced_while_others_are_added(tmp_path: Path) -> None:
     """A new file takes the place of the old one, and nobody writes into the one that is gone."""
     path = tmp_path / "runs.jsonl"
-    context = multiprocessing.get_context("spawn")
-    works = [(replace_many, "one"), (replace_many, "two"), (append_many, range(30, 60))]
-    processes = [context.Process(target=work, args=(path, what)) for work, what in works]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-        assert process.exitcode == 0
+    works = [rows_of(range(30), code=code) for code in ("one", "two")]
+    put_at_once(path, *works, rows_of(range(30, 60), warnings=("x" * 5_000,)))
     assert sorted(run.seed for run in read_results(path)) == list(range(60))
 
 

@@ -1,9 +1,11 @@
 """20,000 mutants of right inputs: each is read, or refused with a UserError; anything else is a failure.
 
 Mutants that die in the first stage (no JSON, no list in parentheses, no XML) test little. So each target counts how many
-get past it, and a share is required: `least`. It is stated a little below what the mutations reach today (nine of ten
-keep the form; what they write wrong on purpose, such as half of a surrogate pair or a tag of odd characters, lowers it),
-so that a mutation or a reader that makes the suite blind fails here. A seed for each target: a failure can be repeated.
+get past it, and a share is required, about two in a hundred below what is reached: traces 0.940, events 0.941, CSV
+0.955, text 0.947, XES 0.609, PDDL 0.830, B-RASP 0.616, Parquet 0.946, datasets, run folders and what stands beside results
+1.000, summaries 0.914, results 0.931, checkpoints 0.925. One mutant in ten is of bytes and mostly breaks the form; XES and
+B-RASP lose more, since an odd word as a tag or a name is no tag and no name. A mutation or a reader that makes the suite
+blind fails here. A seed for each target: a failure can be repeated.
 """
 
 import json
@@ -177,14 +179,14 @@ LISP_WORDS = [
     "when",
 ]
 TARGETS = {
-    "traces.jsonl": Target(of_trees("traces", TRACES, json_lines), partial(read_log, "x.jsonl"), are_json, 0.85, 3),
-    "events.jsonl": Target(of_trees("events", EVENTS, json_lines), partial(read_log, "x.jsonl"), are_json, 0.85),
-    "log.csv": Target(of_trees("csv", CSV, csv_text), partial(read_log, "x.csv"), is_text, 0.85),
-    "log.txt": Target(of_trees("text", TEXT, words), partial(read_log, "x.txt"), is_text, 0.85, 2),
-    "log.xes": Target(of_trees("xes", XES, xml), partial(read_log, "x.xes"), is_xml, 0.6),
-    "domain.pddl": Target(of_trees("pddl", [[read_lisp(DOMAIN), read_lisp(PROBLEM)]], both, LISP_WORDS), read_pddl, are_lists, 0.6, 3),
+    "traces.jsonl": Target(of_trees("traces", TRACES, json_lines), partial(read_log, "x.jsonl"), are_json, 0.92, 3),
+    "events.jsonl": Target(of_trees("events", EVENTS, json_lines), partial(read_log, "x.jsonl"), are_json, 0.92),
+    "log.csv": Target(of_trees("csv", CSV, csv_text), partial(read_log, "x.csv"), is_text, 0.93),
+    "log.txt": Target(of_trees("text", TEXT, words), partial(read_log, "x.txt"), is_text, 0.92, 2),
+    "log.xes": Target(of_trees("xes", XES, xml), partial(read_log, "x.xes"), is_xml, 0.59),
+    "domain.pddl": Target(of_trees("pddl", [[read_lisp(DOMAIN), read_lisp(PROBLEM)]], both, LISP_WORDS), read_pddl, are_lists, 0.81, 3),
     "program.brasp": Target(of_trees("brasp", [BRASP], words, LISP_WORDS), read_brasp,
-                            lambda raw: is_text(raw) and goes(lambda: list(split_tokens(raw.decode(), None))), 0.6, 3),
+                            lambda raw: is_text(raw) and goes(lambda: list(split_tokens(raw.decode(), None))), 0.59, 3),
 }  # fmt: skip
 
 
@@ -240,7 +242,7 @@ def test_mutants_of_parquet(tmp_path: Path) -> None:
         iter(made), partial(read_log, "x.parquet"), lambda raw: raw[:4] == raw[-4:] == b"PAR1", tmp_path
     )
     assert count >= 250
-    assert past / count >= 0.8
+    assert past / count >= 0.92
 
 
 def test_mutants_of_datasets(tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ def test_mutants_of_datasets(tmp_path: Path) -> None:
         return is_json(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
 
     count, past, accepted = attack(made(2 * UNIT), partial(read_log, "x.t2s"), passes, tmp_path)
-    assert past / count >= 0.95
+    assert past / count >= 0.98
     assert accepted
 
 
@@ -297,7 +299,7 @@ def test_mutants_of_run_folders(tmp_path: Path) -> None:
             (folder / "run" / name.decode()).write_bytes(whole[name.decode()])
 
     count, past, accepted = attack(made(UNIT), read, lambda raw: is_json(raw.partition(b"\n")[2]), tmp_path)
-    assert past / count >= 0.95
+    assert past / count >= 0.98
     assert 0 < accepted < count
 
 
@@ -311,14 +313,14 @@ def test_mutants_of_summaries(tmp_path: Path) -> None:
         str(t2s.load(folder / "run").next("open"))
 
     count, past, accepted = attack(mutants([tree], json_text, UNIT, "summary"), read, is_json, tmp_path)
-    assert past / count >= 0.85
+    assert past / count >= 0.89
     assert 0 < accepted < count
 
 
 def test_mutants_of_results(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (ROOT / "results" / "runs.jsonl").read_text().splitlines()[::40]]
     count, past, accepted = attack(mutants(rows, json_text, 2 * UNIT, "row"), read_result, is_json, tmp_path)
-    assert past / count >= 0.85
+    assert past / count >= 0.91
     assert 0 < accepted < count
 
 
@@ -338,7 +340,7 @@ def test_mutants_of_what_stands_beside_results(tmp_path: Path) -> None:
             yield name.encode() + b"\n" + json.dumps(several(trees[name], random, ODD)).encode()
 
     count, past, accepted = attack(made(600), read_beside, lambda raw: is_json(raw.partition(b"\n")[2]), tmp_path)
-    assert past / count >= 0.95
+    assert past / count >= 0.98
     assert 0 < accepted < count
 
 
@@ -367,5 +369,5 @@ def test_mutants_of_checkpoints(tmp_path: Path) -> None:
             raise UserError("no checkpoint") from None
 
     count, past, accepted = attack(mutants([tree], json_text, 3 * UNIT, "checkpoint"), read, is_json, tmp_path)
-    assert past / count >= 0.85
+    assert past / count >= 0.9
     assert 0 < accepted < count

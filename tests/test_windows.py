@@ -13,6 +13,7 @@ import pytest
 
 import trace2strips as t2s
 from trace2strips.errors import TraceError
+from trace2strips.learners.windows import learner
 from trace2strips.learners.windows.answers import Answer, answer_all
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.encoding import encode
@@ -639,13 +640,19 @@ def test_too_many_ways_to_act_are_counted_first() -> None:
         t2s.learn(names, "windows")
 
 
-def test_more_objects_are_not_tried_where_there_are_too_many_ways() -> None:
+def test_more_objects_are_not_tried_where_there_are_too_many_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two objects do not explain it, and three would be too many: it says so instead of an error."""
     rng = np.random.default_rng(0)
-    log = [[(f"f{i}(a, b, c, d, e, f)", True)] for i in range(100)]
-    log += [[("f0(a, b, c, d, e, f)", bool(rng.integers(2)))] for _ in range(5)]
-    learned = t2s.learn(log, "windows")
-    assert "no STRIPS model can explain" in learned.figures.warnings[0]
+    log = [[(f"f{i}(a, b, c, d, e)", True)] for i in range(5)]
+    log += [[("f0(a, b, c, d, e)", bool(rng.integers(2)))] for _ in range(5)]
+    arities = []
+    for most in (learner.MOST_TOKENS, 200):  # a log that goes beyond the true bound takes minutes
+        monkeypatch.setattr(learner, "MOST_TOKENS", most)
+        dataset = as_dataset(log)
+        found = Windows().collect(dataset, understand(dataset.vocabulary.actions), StartLevel.SAME)
+        arities.append(found.encoding.projection.arity)
+        assert "no STRIPS model can explain" in t2s.learn(log, "windows").figures.warnings[0]
+    assert arities == [learner.MOST, 2]
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
