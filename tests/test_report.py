@@ -485,19 +485,32 @@ def test_broken_results_are_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("file", "text", "message"), [
-    ("paper.json", None, "paper.json: no such file"),
     ("paper.json", "[]", "paper.json: not a JSON object"),
     ("notes.json", "[\n{]", "notes.json:2: not JSON"),
     ("notes.json", '[{"runs": {"domian": "x"}, "note": ""}]', "notes.json: note 1: a run has no 'domian' (hint: did you mean 'domain'?)"),
     ("notes.json", '[{"note": ""}]', "notes.json: no '0.runs'"),
     ("notes.json", "{}", "notes.json: not a list"),
 ])  # fmt: skip
-def test_broken_files_beside_the_results(tmp_path: Path, file: str, text: str | None, message: str) -> None:
+def test_broken_files_beside_the_results(tmp_path: Path, file: str, text: str, message: str) -> None:
     path = write_inputs(tmp_path)
-    (tmp_path / file).unlink() if text is None else (tmp_path / file).write_text(text)
+    (tmp_path / file).write_text(text)
     with pytest.raises(FileError) as caught:
         load_results(path)
     assert str(caught.value).startswith(f"{tmp_path}/{message}")
+
+
+def test_the_papers_figures_come_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a wheel they do; in a checkout they stand beside the results, and without either there is no report."""
+    path, package = write_inputs(tmp_path), tmp_path / "package"
+    package.mkdir()
+    with_paper = load_results(path)
+    (tmp_path / "paper.json").rename(package / "paper.json")
+    monkeypatch.setattr("trace2strips.report.rows.__file__", str(package / "rows.py"))
+    assert load_results(path).paper == with_paper.paper
+    (package / "paper.json").unlink()
+    with pytest.raises(FileError) as caught:
+        load_results(path)
+    assert str(caught.value).startswith(f"{tmp_path}/paper.json: no such file")
 
 
 def test_errors_are_one_line_and_write_nothing(run: CommandLine, tmp_path: Path) -> None:
