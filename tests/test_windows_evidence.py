@@ -138,3 +138,12 @@ def test_run_folders_tell_it(run: Run, tmp_path: Path) -> None:
     loaded = t2s.load(tmp_path / "run")
     assert [one.level for one in loaded.support] == [row["level"] for row in rows]
     assert t2s.learn([[("a", True), ("a", False)]], "completion").support == ()
+
+
+def test_what_is_assumed_of_actions_with_more_objects_is_said() -> None:
+    """Conditions about two objects are an assumption where an action has three; where it has two they are none."""
+    for objects, said in (("a, b", False), ("a, b, c", True)):
+        log = [[(f"use({objects})", True), (f"use({objects})", False)]]
+        sentence = t2s.learn(log, "windows").figures.assumptions[1]
+        assert sentence.startswith("a condition is about at most 2 objects")
+        assert ("(use has 3: a larger --arity assumes less)" in sentence) == said

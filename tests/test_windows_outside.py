@@ -1,4 +1,4 @@
-"""What domains from outside showed to be wrong in learner `windows` (docs/outside-domains.md)."""
+"""What domains from outside showed to be wrong in learner `windows` (docs/outside.md)."""
 
 from __future__ import annotations
 

@@ -94,11 +94,13 @@ class Summary:
         wrong = f"{self.wrong_labels:,} labels are wrong: nothing is certain"
         also = "; ".join(f"{name} is also about {' and '.join(more)}" for name, *more in self.naming.constants)
         named = f" ({also}, a guess: nothing is certain)" if also else ""
+        most, name = max(((len(set(pattern)), name) for name, pattern in self.projection.schemas), default=(0, ""))
+        less = f" ({name} has {most}: a larger --arity assumes less)" if most > self.projection.arity else ""
         form = str(replace(self.naming, constants=()))
         alike = f"actions of one name are alike for all objects, where names are read as {form}"
         return (
             self.start.sentence,
-            f"a condition is about at most {objects}, all of them arguments of the action{named}",
+            f"a condition is about at most {objects}{less}, all of them arguments of the action{named}",
             *(() if self.naming.form == PLAIN.form else (alike,)),
             "a refused attempt changed nothing",
             wrong if self.wrong_labels else "the labels are right",
