@@ -70,11 +70,11 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     few, _ = write(DOMAIN, 40, folder / "few.t2s")
     for how, run in (("shards", "few"), ("at once", "few at once"), ("update", "few"), ("pieces", "few")):
         child(how, folder / run, few)  # what is compiled is kept: nobody shall be measured while it is
-    for traces in TRACES[: 3 if quick else None]:
+    for traces in TRACES[: 2 if quick else None]:
         file, row = write(DOMAIN, traces, folder / f"{traces}.t2s")
         for how in ("shards", "at once"):
             yield {"part": "attempts", "how": how, **row, **child(how, folder / f"{how} {traces}", file)}
-    runs = [t for t in TRACES[: 3 if quick else None] if t >= FEW // scale]
+    runs = [t for t in TRACES[: 2 if quick else None] if t >= FEW // scale]
     new, row = write(DOMAIN, FEW // scale, folder / "new.t2s", seed=1)
     for traces in runs:
         more = child("update", folder / f"shards {traces}", new)
@@ -82,7 +82,7 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     piece = folder / f"{TRACES[1 if quick else 3]}.t2s"
     yield {"part": "shard", "how": "one shard", **row, **child("pieces", folder, piece)}
     for world, counts in WORLDS.items():
-        for copies in counts[: 2 if quick else None]:
+        for copies in counts[: 1 if quick else None]:
             file, row = write(world, SOME // scale, folder / f"{copies} {world.replace(':', '-')}.t2s", copies=copies)
             for how in ("shards", "at once"):
                 place = folder / f"{how} {file.stem}"
