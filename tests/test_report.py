@@ -17,6 +17,7 @@ from trace2strips.experiments.rows import Machine, format_row
 from trace2strips.learners.registry import learner_names
 from trace2strips.pages.tables import Section, accuracy
 from trace2strips.report import Results, format_markdown, format_page, load_results, make_sections, summary_table
+from trace2strips.report.benchmarks import listing_c, one_state
 from trace2strips.report.needed_plot import draw_needed, is_inexact
 from trace2strips.report.outside import SERIES, Tried, outside, tried
 from trace2strips.report.rows import PAPER_NAMES, Line
@@ -661,3 +662,35 @@ def test_page_prints(browser: Browser, address: str) -> None:
     tall = "Math.max(...[...document.querySelectorAll('figure')].map(figure => figure.getBoundingClientRect().height))"
     assert page.evaluate(tall) < 687  # 182 mm: a figure is not cut
     context.close()
+
+
+def measured(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"command": "x", "commit": "c", "date": "d", "rows": rows}
+
+
+def test_the_median_of_states_leaves_out_that_of_alignment_and_needs_three() -> None:
+    def row(learner: str, state: int, test: float) -> dict[str, Any]:
+        known = {"towers": 1, "rare": state / 10, "train_accuracy": 1.0, "train_seconds": 60.0}
+        return {"learner": learner, "traces": 100_000, "state": state, "test_accuracy": test, **known}
+
+    mine = [row("windows", state, test) for state, test in enumerate((0.0, 0.9, 0.2, 0.6))]
+    rows = one_state(measured([*reversed(mine), row("sb", 0, 0.5), row("sb", 1, 0.7)])).rows
+    shown = [tuple(getattr(cell, "text", cell) for cell in cells) for cells in rows]
+    assert [(cells[0], cells[2], cells[6]) for cells in shown] == [
+        ("windows", "alignment", "0"), ("windows", "1", "0.9000"), ("windows", "2", "0.2000"), ("windows", "3", "0.6000"),
+        ("windows", "median of 3", "0.6000"), ("sb", "alignment", "0.5000"), ("sb", "1", "0.7000"),
+    ]  # fmt: skip
+
+
+def test_a_model_that_does_not_lift_says_why() -> None:
+    same = {"steps": 10, "network_test_errors": 3, "model_test_errors": None, "seconds": 1.0}
+    rows = listing_c(
+        measured(
+            [
+                {"domain": "a", "lifts": True, "textbook": True, **same},
+                {"domain": "b", "lifts": True, "textbook": False, **same},
+                {"domain": "c", "lifts": False, "why": "no", **same},
+            ]
+        )
+    ).rows
+    assert [str(getattr(cells[4], "text", cells[4])) for cells in rows] == ["the textbook's", "others", "none: no"]

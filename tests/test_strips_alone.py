@@ -167,10 +167,21 @@ def test_merging_never_adds_an_error() -> None:
 
 
 def shop(traces: int) -> tuple[Dataset, Histories, Heads]:
-    """`key` and `ticket` are used up by `go`, which needs both; two doors need the key, two gates the ticket. The doors
-    share a head, and so do the gates; `go` asks a head that is neither."""
+    """`key` and `ticket` are used up by `go` and `leave`, which need both; three doors need the key, three gates the
+    ticket. The doors share a head, and so do the gates; `leave` asks both, `go` a head that is neither."""
     rng = np.random.default_rng(0)
-    needs = {"door1": "k", "door2": "k", "gate1": "t", "gate2": "t", "go": "kt", "key": "", "ticket": ""}
+    asked = {
+        "door1": {0},
+        "door2": {0},
+        "door3": {0},
+        "gate1": {1},
+        "gate2": {1},
+        "gate3": {1},
+        "go": {2},
+        "leave": {0, 1},
+    }
+    needs = {name: "k" if heads == {0} else "t" if heads == {1} else "kt" for name, heads in asked.items()}
+    needs |= {"key": "", "ticket": ""}
     names = sorted(needs)
     found = []
     for _ in range(traces):
@@ -180,7 +191,7 @@ def shop(traces: int) -> tuple[Dataset, Histories, Heads]:
             name = names[rng.integers(len(names))]
             works = set(needs[name]) <= has
             steps.append((name, works))
-            if name == "go" and works:
+            if name in ("go", "leave") and works:
                 has = set()
             elif name in ("key", "ticket"):
                 has = has | {name[0]}
@@ -190,34 +201,37 @@ def shop(traces: int) -> tuple[Dataset, Histories, Heads]:
     at = dataset.vocabulary.actions.index
     columns = np.full((layout.rows, 3), NONE, dtype=np.uint8)
     columns[layout.actions :] = DELETE
-    columns[at("go")] = DELETE
+    columns[at("go")] = columns[at("leave")] = DELETE
     columns[at("key"), [0, 2]], columns[at("ticket"), 1] = ADD, ADD
-    columns[at("gate1"), 2] = columns[at("gate2"), 2] = ADD  # who passes a gate has a ticket: half the truth
+    columns[[at("gate1"), at("gate2"), at("gate3")], 2] = ADD  # who passes a gate has a ticket: half the truth
     pre: list[set[int]] = [set() for _ in range(layout.actions)]
-    for name, head in {"door1": 0, "door2": 0, "gate1": 1, "gate2": 1, "go": 2}.items():
-        pre[at(name)] = {head}
+    for name, heads in asked.items():
+        pre[at(name)] = set(heads)
     return dataset, Histories.of(dataset, layout), Heads(columns, np.zeros(3, dtype=np.int64), pre)
 
 
-def test_a_head_of_one_action_gives_way_to_those_that_several_ask() -> None:
+@pytest.mark.parametrize("askers", [("go",), ("go", "leave")])
+def test_a_head_that_few_actions_ask_gives_way_to_those_that_many_ask(askers: tuple[str, ...]) -> None:
     dataset, histories, heads = shop(400)
-    go = dataset.vocabulary.actions.index("go")
-    assert count_errors(histories, heads, go) > 0
-    assert share_heads(Alone(histories, heads, 0)) == 1
-    assert heads.pre[go] == {0, 1}
-    assert count_errors(histories, heads, go) == 0
+    few = [dataset.vocabulary.actions.index(name) for name in askers]
+    for action in few:
+        heads.pre[action] = {2}
+        assert count_errors(histories, heads, action) > 0
+    assert share_heads(Alone(histories, heads, 0)) == len(few)
+    for action in few:
+        assert heads.pre[action] == {0, 1}
+        assert count_errors(histories, heads, action) == 0
 
 
 def test_a_head_that_is_needed_stays() -> None:
     dataset, histories, heads = shop(400)
     at = dataset.vocabulary.actions.index
-    heads.pre[at("go")] = {0, 1}
-    heads.pre[at("gate1")], heads.pre[at("gate2")] = {1}, set()  # the ticket is now asked by `go` and one gate
-    heads.pre[at("go")] |= {2}
-    before = {action: set(asked) for action, asked in enumerate(heads.pre)}
+    heads.pre[at("go")] = {0, 1, 2}
+    for name in ("gate2", "gate3", "leave"):
+        heads.pre[at(name)] = set()  # the ticket is now asked by `go` and one gate
     share_heads(Alone(histories, heads, 0))
     assert heads.pre[at("gate1")] == {1}
-    assert users_of(heads, len(before))[1] == {at("gate1"), at("go")}
+    assert users_of(heads, histories.layout.actions)[1] == {at("gate1"), at("go")}
     assert 2 not in heads.pre[at("go")]
 
 
