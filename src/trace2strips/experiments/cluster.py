@@ -33,6 +33,7 @@ CPUS = 2
 MEMORY = 4 * 2**30  # bytes; the longest traces (maze-7x7) took the STRIPS Transformer 1.6 GiB
 AHEAD = 2  # tasks beyond what the cluster can hold: a node that becomes free has work, a node that joins too
 POLL = 0.5  # seconds between two looks at what the tasks tell
+ANSWER = 0.5  # seconds to wait for what they told
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Board:
 
 def news(ray: Any, board: Any) -> list[tuple[Run, str, Report]]:
     try:
-        found: list[tuple[Run, str, Report]] = ray.get(board.take.remote(), timeout=POLL)
+        found: list[tuple[Run, str, Report]] = ray.get(board.take.remote(), timeout=ANSWER)
     except ray.exceptions.RayError:
         return []
     return found
