@@ -261,6 +261,19 @@ class Board:
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.entry_asking, self.entry_begin, self.tokens, self.entry_start
 
+    def tokens_met(self, first: int, last: int, weights: Float64[np.ndarray, " entries"]) -> Bool[np.ndarray, " bits"]:
+        """Which tokens the histories of these entries have that weigh something."""
+        found = np.zeros(self.bits, dtype=bool)
+        entries = first + np.flatnonzero(weights[first:last])
+        begins = self.entry_begin[entries]
+        found[self.tokens[spans(begins, self.entry_begin[entries + 1] - begins)]] = True
+        return found
+
+    @cached_property
+    def arrays_of_one(self) -> tuple[np.ndarray, ...]:
+        """For looking at the entries of one asking, whichever that is: it is the first."""
+        return np.zeros_like(self.entry_asking), *self.arrays[1:]
+
 
 def spans(begins: Int64[np.ndarray, " n"], lengths: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " total"]:
     """begins[0], begins[0] + 1, … for each span, one after the other."""
@@ -463,7 +476,7 @@ class TolerantSearch:
     ) -> Iterator[tuple[float, Int8[np.ndarray, " bits"], Bool[np.ndarray, " starts"], str | Literal]]:
         """For each asking and each token that may delete: a climb for this asking alone."""
         seen: set[bytes] = set()
-        room = self.room(board)
+        room = self.room(board, 2)
         price = self.price_sign
         for a, (_, places) in enumerate(board.askings):
             if tuple(sorted(places, key=lambda p: (board.types[places.index(p)], p))) != places:
@@ -471,29 +484,38 @@ class TolerantSearch:
             lo, hi = int(board.first[a]), int(board.first[a + 1])
             if not (weights[lo:hi] > 0).any():
                 continue
-            for option, free, d in product(board.options, board.beginnings, range(-1, board.bits)):
-                signs = np.zeros(board.bits, dtype=np.int8)
-                starts_true = board.starts_true(option)
-                starts_true[board.free] = free
-                if d >= 0:
-                    signs[d] = -1
-                saved = climb(
-                    signs, starts_true, board.free, d, a, board.schema, lo, hi, *board.arrays, weights, price,
-                    self.price_ask, self.price_start(board), *room,
-                )  # fmt: skip
-                key = signs.tobytes() + starts_true.tobytes()
-                if saved > 0 and key not in seen:
-                    seen.add(key)
-                    yield float(saved), signs, starts_true, option
+            schema = board.schema[a : a + 2]  # nobody else sees these entries; one more stands for all of the same schema
+            met = board.tokens_met(lo, hi, weights)
+            for option, free in product(board.options, board.beginnings):
+                starts = board.starts_true(option)
+                starts[board.free] = free
+                plain, plain_starts, plain_saved = np.zeros(board.bits, dtype=np.int8), starts, 0.0
+                for d in range(-1, board.bits):
+                    if d < 0 or met[d]:
+                        signs, starts_true = np.zeros(board.bits, dtype=np.int8), starts.copy()
+                        if d >= 0:
+                            signs[d] = -1
+                        saved = climb(
+                            signs, starts_true, board.free, d, 0, schema, lo, hi, *board.arrays_of_one, weights, price,
+                            self.price_ask, self.price_start(board), *(part[: len(schema)] for part in room),
+                        )  # fmt: skip
+                        if d < 0:
+                            plain, plain_starts, plain_saved = signs, starts_true, saved
+                    elif (saved := plain_saved - price) > 0:  # nothing sees this sign: it would climb the same way
+                        signs, starts_true = plain.copy(), plain_starts.copy()
+                        signs[d] = -1
+                    if saved > 0 and (key := signs.tobytes() + starts_true.tobytes()) not in seen:
+                        seen.add(key)
+                        yield float(saved), signs, starts_true, option
 
-    def room(self, board: Board) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        n = len(board.askings)
+    def room(self, board: Board, askings: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = min(askings, len(board.askings))
         return np.empty(n), np.empty((n, board.bits, 3)), np.empty((n, max(1, len(board.starts))))
 
     def climb(self, fitted: Fitted, weights: Float64[np.ndarray, " entries"]) -> None:
         """With all who might ask; sets who asks and what is saved."""
         board = fitted.board
-        room = self.room(board)
+        room = self.room(board, len(board.askings))
         saved = climb(
             fitted.signs, fitted.starts_true, board.free, -1, -1, board.schema, 0, len(board.entry_history),
             *board.arrays, weights, self.price_sign, self.price_ask, self.price_start(board), *room,
