@@ -484,7 +484,7 @@ class TolerantSearch:
             lo, hi = int(board.first[a]), int(board.first[a + 1])
             if not (weights[lo:hi] > 0).any():
                 continue
-            schema = board.schema[a : a + 2]  # nobody else sees these entries; one more stands for all of the same schema
+            schema = board.schema[a : a + 2]  # only it sees these entries; one more stands for its schema
             met = board.tokens_met(lo, hi, weights)
             for option, free in product(board.options, board.beginnings):
                 starts = board.starts_true(option)
