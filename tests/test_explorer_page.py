@@ -289,7 +289,7 @@ def check_own_trace(page: Page, name: str, kept: int) -> None:
     page.locator("#tab-world").click()
     page.locator("button.action.likely").first.click()
     expect(page.locator(".steps .step")).to_have_count(1)
-    step = page.locator(".steps .step").inner_text().split(maxsplit=1)[1]
+    ((step, _),) = trace_of(page)["steps"]
     page.locator("#tab-attention").click()
     page.locator("#trace-choice").select_option(str(kept))
     page.locator(".attention summary").click()

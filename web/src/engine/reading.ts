@@ -53,10 +53,11 @@ function readHead(weights: HeadWeights, tokens: number[], refused: boolean[], ou
   const output = new Float64Array(n);
   stick(query, key, outside, (i, j, weight) => {
     output[i]! += weight * value[j]!;
-    if (weight >= LEAST) rows[i]!.push([j, Math.round(100 * weight) / 100]);
+    if (weight >= LEAST) rows[i]!.push([j, weight]);
   });
-  const few = rows.map((row) => row.sort((a, b) => b[1] - a[1]).slice(0, MOST_READ).sort((a, b) => a[0] - b[0]));
-  return { rows: few, output };
+  const few = rows.map((row) => row.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, MOST_READ).sort((a, b) => a[0] - b[0]));
+  const rounded = few.map((row) => row.map(([j, weight]): [number, number] => [j, Math.round(100 * weight) / 100]));
+  return { rows: rounded, output };
 }
 
 /** Null where the network has no word for something in the trace. */
