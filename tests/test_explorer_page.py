@@ -324,6 +324,8 @@ def test_invented_names_say_what_they_mean(context: BrowserContext, tmp_path: Pa
     page = watched.page
     page.locator("button.ask[data-why^=debark]").first.click()
     expect(page.locator(".needs")).to_contain_text("board(x, _) has happened, and debark(x, _) has not since")
+    page.locator("button.action.works[data-action^=board]").first.click()
+    expect(page.locator(".atom.invented").first).to_have_attribute("title", re.compile(r"board\(x, _\) has happened"))
     page.locator("[data-key=meanings]").click()
     expect(page.locator("#tab-model")).to_have_attribute("aria-selected", "true")
     watched.check()

@@ -170,7 +170,7 @@ function stateView(app: App, view: View, names: string[]): HTMLElement {
   inside.push(
     h("h3", {}, picture !== null ? "True now" : words.some((found) => found.length > 1) ? "All that is true" : "True now"),
     isTrue.length > 0 ? h("ul", { class: "atoms" }, sorted(isTrue).map((atom) => chip(atom, true))) : h("p", { class: "hint" }, "No atom is true."),
-    atoms.some((atom) => meaningOf(app, atom))
+    isTrue.some((atom) => meaningOf(app, atom))
       ? h("p", { class: "hint words" }, "In italics: atoms that the learner invented. ",
           h("button", { type: "button", class: "link", "data-key": "meanings", onclick: () => app.show("model") }, "What they mean"))
       : null,
