@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int64
 
 from trace2strips.explorer.contents import Attention, Head, HeadWeights
 from trace2strips.explorer.reading import break_stick, choose_traces, shown_trace, sparse
@@ -56,12 +56,17 @@ def head_weights(theta: Theta, layout: Layout) -> HeadWeights | None:
     if 4 * int(touched.sum()) > MOST_NUMBERS:
         return None
     rows = tuple(
-        tuple((int(head), *map(int, table[token, head])) for head in np.flatnonzero(touched[token]))
+        tuple((head, *triple(table[token, head])) for head in np.flatnonzero(touched[token]).tolist())
         for token in range(len(table))
     )
     vocabulary, names = layout.vocabulary, layout.names()
     heads = tuple((names[head], note_of(layout, head)) for head in asked.tolist())
     return HeadWeights(tuple(zip(vocabulary.kinds.tolist(), vocabulary.subjects, strict=True)), heads, rows)
+
+
+def triple(values: Int64[np.ndarray, " three"]) -> tuple[int, int, int]:
+    query, key, value = values.tolist()
+    return query, key, value
 
 
 def note_of(layout: Layout, head: int) -> str:
