@@ -38,6 +38,7 @@ from trace2strips.learners.learning import learn, load
 from trace2strips.learners.registry import make_learner
 from trace2strips.learners.windows.questions import Questions, Standing
 from trace2strips.model.strips import StripsModel
+from trace2strips.traces import Dataset
 from trace2strips.traces.names import Naming
 from trace2strips.traces.trace import Trace
 from trace2strips.worlds import get_domain
@@ -410,6 +411,53 @@ def test_weights_of_the_page_are_those_of_the_equations() -> None:
             state += 0 if masked[i] else at.key[i, head] * (at.value[i, head] - state)
         found = weights_of("factored", at, head, masked) @ at.value[:, head]
         np.testing.assert_allclose(found, said, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["attention", "factored"])
+def test_the_page_reads_any_trace_as_the_network_does(form: str) -> None:
+    """Of a network with random weights, in traces with refused steps: the same steps, weights and words."""
+    from trace2strips.learners.transformer.exploring import attention_of
+
+    log = sample(get_domain("blocksworld:2"), SampleSettings(12, 40, seed=0, suffix="none"))
+    learned = learn(log, make_learner("strips", {"form": form, "steps": 20}))
+    assert learned.weights is not None
+    rng = np.random.default_rng(0)
+    learned = replace(
+        learned, weights={name: np.round(rng.random(part.shape) ** 3, 3) for name, part in learned.weights.items()}
+    )
+    record = learned.explore(Surroundings(log=log)).record
+    read = 0
+    for number in range(len(log)):
+        ours = attention_of(
+            form, learned.weights or {}, learned.vocabulary, Dataset.of([log[number]], learned.vocabulary)
+        )
+        if not ours.traces:  # of one step
+            continue
+        (mine,) = ours.traces
+        (theirs,) = ask_page(["readHeads", record, as_page(log[number])])
+        assert theirs["tokens"] == list(mine.tokens)
+        assert theirs["refused"] == list(mine.refused)
+        found = {head["name"]: head for head in theirs["heads"]}
+        assert found.keys() >= {head.name for head in mine.heads}
+        for head in mine.heads:
+            for hard in ("soft", "hard"):
+                for row, other in zip(getattr(head, hard), found[head.name][hard], strict=True):
+                    weights, others = dict(row), dict(map(tuple, other))
+                    assert len(weights) == len(others) or min((weights | others).values()) <= 0.06
+                    for j in weights.keys() & others.keys():
+                        assert abs(weights[j] - others[j]) <= 0.011
+                    for j in (
+                        weights.keys() ^ others.keys()
+                    ):  # at the edge of what is seen, or equal to the least that is
+                        found_at = (weights | others)[j]
+                        assert found_at <= 0.011 + max(
+                            0.05, min(weights.values(), default=0), min(others.values(), default=0)
+                        )
+                    read += len(weights)
+        assert np.mean(np.array(theirs["said"]) == np.array(mine.said)) > 0.95
+    assert read > 1_000
+    (unknown,) = ask_page(["readHeads", record, {"init": None, "state": None, "steps": [["no such action", True]]}])
+    assert unknown is None
 
 
 def test_only_what_can_be_seen_is_told() -> None:

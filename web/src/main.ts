@@ -1,5 +1,5 @@
-import { answerAll, findPlan, listActions, readNames, simulateAll } from "./engine/program";
+import { answerAll, findPlan, listActions, readHeads, readNames, simulateAll } from "./engine/program";
 import { mount } from "./page";
 
-Object.assign(globalThis, { trace2strips: { answerAll, findPlan, listActions, readNames, simulateAll } });
+Object.assign(globalThis, { trace2strips: { answerAll, findPlan, listActions, readHeads, readNames, simulateAll } });
 if (typeof document !== "undefined") mount();

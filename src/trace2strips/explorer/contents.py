@@ -93,12 +93,24 @@ class AttentionTrace:
 
 
 @dataclass(frozen=True)
+class HeadWeights:
+    """A STRIPS Transformer small enough for the page, which then says what it reads in any trace. `tokens` are kinds
+    and what they are about; `heads` names and notes; `rows` of each token the heads that it touches, with query, key
+    and value in thousandths."""
+
+    tokens: tuple[tuple[int, str], ...]
+    heads: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[tuple[int, int, int, int], ...], ...]
+
+
+@dataclass(frozen=True)
 class Attention:
     """What a transformer reads, on some traces."""
 
     form: str
     about: str
     traces: tuple[AttentionTrace, ...]
+    weights: HeadWeights | None = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +156,11 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
     if not log["traces"] and not log["suspects"]:
         empty["log"] = f"The learner {learned.learner.name} keeps nothing of its log; windows does."
     if attention is None:
-        why = "is no transformer; strips and sb are" if learned.weights is None else "left no trace here to look at"
+        why = "left no trace here to look at"
+        if learned.weights is None:
+            why = "is no transformer; strips and sb are"
+        elif learned.lifted is not None:
+            why = "has heads that are predicates; what they read is not shown here"
         empty["attention"] = f"The learner {learned.learner.name} {why}."
     lengths = lengths_record(learned, known, around)
     if not around.training and not lengths["rows"]:
@@ -189,11 +205,13 @@ def make_record(learned: Any, known: Known, attention: Attention | None, around:
 
 def fitted(record: dict[str, Any]) -> dict[str, Any]:
     """With so much of it that the page stays small. What can be missed most easily goes first, and is said to."""
+    fewer = record["attention"] and {**record["attention"], "weights": None}
     no_traces = {**record["log"], "traces": [], "names": []}
     rules = record["rules"] and {**record["rules"], "rules": record["rules"]["rules"][:FEW_RULES]}
     size = 0 if record["summary"] is None else len(json.dumps(record["summary"]))
     cuts: tuple[tuple[str, Any, str], ...] = (
         ("pddl", record["pddl"][:1], "Of the PDDL files only the first is here; the others are in the run folder."),
+        ("attention", fewer, "What attention reads in a trace of your own is left out: the page would be too large."),
         ("log", no_traces, "The traces of the log are left out: the page would be too large."),
         ("attention", None, "What attention reads is left out: the page would be too large."),
         ("rules", rules, f"The table shows {FEW_RULES} rules: the page would be too large."),
@@ -204,7 +222,7 @@ def fitted(record: dict[str, Any]) -> dict[str, Any]:
         if len(json.dumps(record)) <= MOST_RECORD:
             break
         if record[name] != less:
-            empty = {**record["empty"], name: said} if name == "attention" else record["empty"]
+            empty = {**record["empty"], name: said} if name == "attention" and less is None else record["empty"]
             limits = [said, *record["limits"]] if name == "summary" else [*record["limits"], said]
             record = {**record, name: less, "limits": limits, "empty": empty}
     return record

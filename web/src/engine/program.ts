@@ -1,6 +1,7 @@
 // The page's answers without a page: what tests ask, in the bundle that the page runs.
 
 import { Naming } from "./naming";
+import { readTrace } from "./reading";
 import type { NamingRecord, PageRecord, Trace } from "./record";
 import { search, type Goal } from "./search";
 import { Session } from "./session";
@@ -49,6 +50,12 @@ export function findPlan(record: PageRecord, trace: Trace, goal: Goal) {
   const view = session.look(trace);
   const actions = session.actions(trace, true).names.map((name) => session.grounded(name));
   return search(view.state, goal, actions);
+}
+
+/** What the heads of a STRIPS Transformer read in a trace. */
+export function readHeads(record: PageRecord, trace: Trace) {
+  const { weights, form } = record.attention!;
+  return readTrace(weights!, form, trace, "");
 }
 
 /** Each name's words, and these joined again. */

@@ -155,6 +155,13 @@ export interface AttentionTrace {
   heads: AttentionHead[];
 }
 
+/** A STRIPS Transformer: of each token the heads that it touches, with query, key and value in thousandths. */
+export interface HeadWeights {
+  tokens: [number, string][]; // a kind, and what it is about
+  heads: [string, string][];
+  rows: [number, number, number, number][][];
+}
+
 export interface HiddenRow {
   action: string;
   needs: string[];
@@ -200,7 +207,7 @@ export interface PageRecord {
   suggestions: Suggestion[];
   training: { rows: { stage: string; attempt: number; step: number; loss: number | null; accuracy: number }[] };
   lengths: { of: string; rows: { from: number; to: number; right: number; traces: number }[] };
-  attention: { form: string; about: string; traces: AttentionTrace[] } | null;
+  attention: { form: string; about: string; traces: AttentionTrace[]; weights: HeadWeights | null } | null;
   empty: Record<string, string>; // why a tab has no content, a sentence
   limits: string[]; // what was left out of the page, a sentence each
   links: [string, string][];

@@ -1,7 +1,7 @@
 // A learned world that can be asked: what is true after a trace, what can be done there, and why.
 
 import { Certainty, Standing, type Explanation, type Reply } from "./certainty";
-import { schemaOf } from "./naming";
+import { schemaKey, schemaOf } from "./naming";
 import type { PageRecord, Trace } from "./record";
 import { GroundWorld, LiftedWorld, State, withoutFree, type GroundedAction, type World } from "./world";
 
@@ -31,10 +31,13 @@ export class Session {
   readonly certainty: Certainty | null;
   private readonly surely: World | null = null;
   private readonly tried: Set<string> | null;
+  private readonly known: Set<string>;
+  private readonly relations = new Map<number, { places: number[]; tuples: Set<string> }[]>(); // by action
 
   constructor(readonly record: PageRecord) {
     const world = record.world;
     this.tried = record.tried === null ? null : new Set(record.tried);
+    this.known = new Set(record.typing.objects.flat());
     this.certainty = record.summary === null ? null : new Certainty(record.summary);
     if (world === null) {
       this.world = null;
@@ -42,6 +45,10 @@ export class Session {
       this.world = new GroundWorld(world);
     } else {
       this.world = new LiftedWorld(world);
+      for (const { tuples, uses } of world.relations) {
+        const together = new Set(tuples.map((tuple) => JSON.stringify(tuple)));
+        for (const [action, places] of uses) this.relations.set(action, [...(this.relations.get(action) ?? []), { places, tuples: together }]);
+      }
       if (record.support.some((bit) => bit.level === "free")) {
         this.surely = new LiftedWorld(withoutFree(world, record.support.map((bit) => bit.level)));
       }
@@ -90,6 +97,23 @@ export class Session {
     return this.tried === null || this.tried.has(name);
   }
 
+  /** Whether the log has these objects together in the action; true of objects that it never saw, and of actions that
+   * it tries with any. Where it is false, something that nobody told may be why. */
+  isTogether(name: string): boolean {
+    const world = this.world;
+    if (!(world instanceof LiftedWorld)) return true;
+    const [schema, objects] = world.naming.schema(name);
+    const lifted = world.schemas.get(schemaKey(schema.name, schema.pattern));
+    return lifted === undefined || this.fits(world.record.actions.indexOf(lifted), objects);
+  }
+
+  private fits(action: number, objects: readonly string[]): boolean {
+    return (this.relations.get(action) ?? []).every(({ places, tuples }) => {
+      const about = places.map((i) => objects[i]!);
+      return about.some((name) => !this.known.has(name)) || tuples.has(JSON.stringify(about));
+    });
+  }
+
   explain(view: View, name: string): Explanation | null {
     return view.standing?.explain(name) ?? null;
   }
@@ -105,24 +129,14 @@ export class Session {
     for (const name of [...objects].sort()) {
       for (const kind of this.typesOf(name, trace)) ofType.set(kind, [...(ofType.get(kind) ?? []), name]);
     }
-    const known = new Set(this.record.typing.objects.flat());
     const names: string[] = [];
     for (const [number, action] of lifted.actions.entries()) {
       const constants = world.naming.constantsOf(action.name);
       const own = action.pattern.slice(0, action.pattern.length - constants.length);
       const groups = action.types.map((kind) => ofType.get(kind) ?? []);
       action.pattern.slice(own.length).forEach((place, i) => (groups[place] = [constants[i]!]));
-      const related = lifted.relations.flatMap((relation) =>
-        relation.uses
-          .filter(([used]) => used === number)
-          .map(([, places]) => ({ places, tuples: new Set(relation.tuples.map((tuple) => JSON.stringify(tuple))) })),
-      );
       for (const chosen of choices(groups)) {
-        const fits = related.every(({ places, tuples }) => {
-          const about = places.map((i) => chosen[i]!);
-          return about.some((name) => !known.has(name)) || tuples.has(JSON.stringify(about));
-        });
-        if (tried && !fits) continue;
+        if (tried && !this.fits(number, chosen)) continue;
         if (names.length >= MOST_ACTIONS) return { names, more: true };
         names.push(world.naming.join([action.name, ...own.map((i) => chosen[i]!)]));
       }
@@ -137,8 +151,7 @@ export class Session {
     for (const name of [...(trace.init ?? []), ...trace.steps.map(([action]) => action)]) {
       for (const word of naming.words(name).slice(1)) found.add(word);
     }
-    const known = new Set(this.record.typing.objects.flat());
-    return [...found].every((name) => known.has(name)) ? known : found;
+    return [...found].every((name) => this.known.has(name)) ? new Set(this.known) : found;
   }
 
   private typesOf(name: string, trace: Trace): number[] {

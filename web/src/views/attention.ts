@@ -1,24 +1,27 @@
 // The Attention tab: which earlier step each head of a transformer reads.
 
-import type { AttentionHead, AttentionTrace } from "../engine/record";
+import type { AttentionHead, AttentionTrace, Trace } from "../engine/record";
+import { readTrace } from "../engine/reading";
 import type { App } from "./app";
 import { chart, Plot } from "./charts";
 import { called, download, h, shown } from "./dom";
 
 const WINDOW = 30; // positions at a time: what is drawn does not grow with the trace
-let trace = 0;
-let head = 0;
+let trace: number | null = null;
+let head = ""; // by its name: another trace may have others
 let hard = false;
 let from = 0;
 
 export function attentionView(app: App): HTMLElement {
   const attention = app.record.attention!;
-  trace = Math.min(trace, attention.traces.length - 1);
-  const shownTrace = attention.traces[trace]!;
-  head = Math.min(head, shownTrace.heads.length - 1);
+  const own = ownTrace(app);
+  const traces = own === null ? attention.traces : [...attention.traces, own];
+  trace = Math.min(trace ?? (own !== null && app.trace.steps.length > 0 ? traces.length - 1 : 0), traces.length - 1);
+  const shownTrace = traces[trace]!;
+  const at = shownTrace.heads.findIndex((one) => one.name === head);
   const last = Math.max(0, shownTrace.tokens.length - WINDOW);
   from = Math.min(from, last);
-  const chosen = shownTrace.heads[head]!;
+  const chosen = shownTrace.heads[Math.max(0, at)] ?? { name: "", note: "No head reads anything in this trace.", soft: [], hard: [] };
   const picture = matrix(shownTrace, chosen);
   const pick = <T extends string>(id: string, label: string, options: T[], value: number, act: (i: number) => void) => {
     const select = h("select", { id, "data-key": id, onchange: () => { act(Number(select.value)); app.changed(); } },
@@ -28,9 +31,12 @@ export function attentionView(app: App): HTMLElement {
   const slider = h("input", { type: "range", id: "from", "data-key": "from", min: 0, max: last, value: from, oninput: () => { from = Number(slider.value); app.changed(); } });
   return h("div", { class: "attention" },
     h("p", {}, attention.about),
+    own === null ? h("p", { class: "hint" }, attention.weights
+      ? "The network has no word for something in the trace of the World tab, or nothing is in it, so it is not shown here."
+      : "Shown are traces of the log: this network is too large to be in the page, so what it reads in a trace of your own cannot be shown.") : null,
     h("div", { class: "controls" },
-      pick("trace-choice", "Trace", attention.traces.map((one) => one.title), trace, (i) => { trace = i; from = 0; }),
-      pick("head-choice", "Head", shownTrace.heads.map((one) => one.name), head, (i) => { head = i; }),
+      pick("trace-choice", "Trace", traces.map((one) => one.title), trace, (i) => { trace = i; from = 0; }),
+      pick("head-choice", "Head", shownTrace.heads.map((one) => one.name), Math.max(0, at), (i) => { head = shownTrace.heads[i]!.name; }),
       h("div", { class: "switch", role: "group", "aria-label": "Weights" },
         h("button", { type: "button", class: "plain", "data-key": "soft", "aria-pressed": String(!hard), onclick: () => { hard = false; app.changed(); } }, "soft, as trained"),
         h("button", { type: "button", class: "plain", "data-key": "hard", "aria-pressed": String(hard), onclick: () => { hard = true; app.changed(); } }, "hard")),
@@ -42,6 +48,15 @@ export function attentionView(app: App): HTMLElement {
     chosen.note ? h("p", { class: "hint" }, shown(chosen.note)) : null,
     h("figure", { class: "matrix scroll", tabindex: 0, role: "region", "aria-label": "Attention weights" }, picture),
     reading(shownTrace, chosen));
+}
+
+/** What the network reads in the trace of the World tab; kept, since the view is drawn anew with every click. */
+let kept: { of: Trace; found: AttentionTrace | null } | null = null;
+function ownTrace(app: App): AttentionTrace | null {
+  const { weights, form } = app.record.attention!;
+  if (!weights) return null;
+  if (kept?.of !== app.trace) kept = { of: app.trace, found: readTrace(weights, form, app.trace, "the trace of the World tab") };
+  return kept.found;
 }
 
 interface Cell {
@@ -62,10 +77,10 @@ function matrix(one: AttentionTrace, chosen: AttentionHead): SVGElement {
   const cells = cellsOf(chosen);
   const name = (i: number) => `${i + 1} ${short(one.tokens[i]!)}${one.refused[i] ? " !" : ""}`;
   const longest = Math.min(26, Math.max(...positions.map((i) => name(i).length)));
-  const size = 20;
+  const size = 20, edge = longest * 7.4 + 24;
   const drawn = chart({
-    width: longest * 7 + positions.length * size + 50, height: longest * 7 + positions.length * size + 30,
-    marginLeft: longest * 7 + 16, marginTop: longest * 7 + 16, marginBottom: 10, marginRight: 20,
+    width: edge + positions.length * size + 30, height: edge + positions.length * size + 10,
+    marginLeft: edge, marginTop: edge, marginBottom: 10, marginRight: 20,
     x: { domain: positions, axis: "top", label: null, tickFormat: name, tickRotate: -90 },
     y: { domain: positions, label: null, tickFormat: name },
     color: { type: "linear", domain: [0, 1], range: ["var(--page)", "var(--yes)"], interpolate: mix },

@@ -137,10 +137,11 @@ function drawTiles(words: Words, objects: string[]): SVGElement {
   for (const cell of cells) {
     const place = grid.cell(cell);
     if (place) parts.push(s("rect", { x: place[1] * size + 3, y: place[0] * size + 3, width: size - 6, height: size - 6, rx: 6, class: empty.has(cell) ? "hole" : "slot" }));
+    if (place && empty.has(cell)) parts.push(label((place[1] + 0.5) * size, (place[0] + 1) * size - 14, cell, { class: "cell" }));
   }
   for (const [tile, cell] of at) {
     const place = grid.cell(cell!);
-    if (place) parts.push(...box(place[1] * size + 5, place[0] * size + 5, size - 10, size - 10, tile!, tiles.indexOf(tile!)));
+    if (place) parts.push(...box(place[1] * size + 5, place[0] * size + 5, size - 10, size - 10, tile!, tiles.indexOf(tile!)), label((place[1] + 0.5) * size, (place[0] + 1) * size - 14, cell!, { class: "cell on-thing" }));
   }
   return canvas(grid.columns.length * size, grid.rows.length * size, `Tiles: ${at.map(([tile, cell]) => `${tile} at ${cell}`).join(", ")}; empty: ${[...empty].join(", ")}`, ...parts);
 }
@@ -158,10 +159,11 @@ function drawMaze(words: Words, objects: string[], session: Session, trace: Trac
   for (const cell of cells) {
     const place = grid.cell(cell);
     if (place && free.has(cell)) parts.push(s("rect", { x: place[1] * size + 1, y: place[0] * size + 1, width: size - 2, height: size - 2, rx: 2, class: "floor" }));
+    if (place && size >= 40) parts.push(label((place[1] + 0.5) * size, (place[0] + 1) * size - 8, cell, { class: free.has(cell) ? "cell" : "cell on-wall" }));
   }
   for (const cell of agent) {
     const place = grid.cell(cell);
-    if (place) parts.push(s("circle", { cx: (place[1] + 0.5) * size, cy: (place[0] + 0.5) * size, r: size * 0.3, class: "agent" }));
+    if (place) parts.push(s("circle", { cx: (place[1] + 0.5) * size, cy: (place[0] + (size >= 40 ? 0.4 : 0.5)) * size, r: size * (size >= 40 ? 0.25 : 0.3), class: "agent" }));
   }
   return canvas(grid.columns.length * size, grid.rows.length * size, `A maze of ${grid.rows.length} by ${grid.columns.length} cells, ${free.size} of them free; the agent is at ${agent.join(", ")}`, ...parts);
 }
@@ -171,11 +173,10 @@ function drawCities(words: Words, session: Session, actions: string[]): SVGEleme
   const trucks = new Map(of(words, "truck-at").map(([truck, place]) => [truck!, place!]));
   const planes = new Map(of(words, "plane-at").map(([plane, place]) => [plane!, place!]));
   const packages = new Map(of(words, "at").map(([name, place]) => [name!, place!]));
+  const drives = actions.map((action) => naming.words(action)).filter((words) => words[0] === "drive" && words.length === 5);
+  const tried = drives.filter((words) => session.isTried(naming.join(words))); // another city's name makes an action that nobody tries
   const cityOf = new Map<string, string>();
-  for (const action of actions) {
-    const [word, , from, to, city] = naming.words(action);
-    if (word === "drive" && from && to && city) cityOf.set(from, city).set(to, city);
-  }
+  for (const [, , from, to, city] of tried.length > 0 ? tried : drives) cityOf.set(from!, city!).set(to!, city!);
   const all = [...new Set([...objectsAt(session, actions, "load-truck", 0), ...packages.keys()])].sort(natural);
   const vehicles = [...new Set([...trucks.keys(), ...planes.keys()])];
   const inside = new Map<string, string>();

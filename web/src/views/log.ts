@@ -15,7 +15,10 @@ export function logView(app: App): HTMLElement {
   return h("div", { class: "log" },
     h("p", { class: "hint" }, `${count(log.traces.length, "trace")} of ${log.of.toLocaleString("en-US")} ${log.of === 1 ? "is" : "are"} kept and shown here. ${log.more}`),
     surprises(app),
-    suggestions.length > 0 ? next(app) : null,
+    suggestions.length > 0 ? next(app)
+      : app.session.certainty !== null && app.record.summary?.nothing_certain === false
+        ? h("section", { "aria-labelledby": "next-title" }, h("h2", { id: "next-title" }, "What to try next"), h("p", {}, "After the first traces of the log no open attempt was found."))
+        : null,
     traces(app, odd),
   );
 }
@@ -58,7 +61,7 @@ function next(app: App): HTMLElement {
     h("ul", { class: "odd" }, app.record.suggestions.map((one) => {
       const kept = app.record.log.traces.find((trace) => trace.number === one.number);
       return h("li", {}, h("b", {}, called(one.action)), one.after === null ? "" : ` after ${shown(one.after)}`,
-        `: decides ${one.decided_if_works} more if it works, ${one.decided_if_refused} more if it is refused; the model says ${one.guess}. `,
+        `: ${count(one.decided_if_works, "more answer")} certain if it works, ${one.decided_if_refused} if it is refused; the model says ${one.guess}. `,
         kept ? h("button", { type: "button", class: "plain small", onclick: () => openIn(app, kept, null, one.action) }, "Look at it") : null);
     })));
 }
@@ -106,7 +109,7 @@ function oneTrace(app: App, kept: KeptTrace, odd: Map<string, string>): HTMLElem
       h("td", {}, h("button", { type: "button", class: "plain small", "aria-label": `look at attempt ${i + 1} in the world`, onclick: () => openIn(app, kept, i, name) }, "look")));
   });
   return h("div", { class: "one-trace" },
-    h("p", {}, h("b", {}, shown(kept.place)), trace.init === null ? `, begins at ${shown(trace.state ?? "start")}` : `, begins with ${trace.init.map(called).join(", ") || "nothing true"}`),
+    h("p", {}, h("b", {}, shown(kept.place)), trace.init === null ? (trace.state === null ? ", tells nothing of its start" : `, begins at ${shown(trace.state)}`) : `, begins with ${trace.init.map(called).join(", ") || "nothing true"}`),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Attempts of the trace" },
       h("table", {}, h("thead", {}, h("tr", {}, ["", "attempt", "label", ""].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, rows))),
     trace.steps.length > MOST_ROWS ? h("p", { class: "hint" }, `${count(trace.steps.length - MOST_ROWS, "more attempt")}.`) : null);

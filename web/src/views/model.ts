@@ -11,6 +11,7 @@ import type { App } from "./app";
 import { copy, count, h, shown } from "./dom";
 import { sureness } from "./marks";
 
+const LARGEST_ZOOM = 1.15; // letters of a small graph are no larger than those around it
 const MOST_NODES = 90; // of a graph that can be read
 const PARTS: [string, string][] = [["needs", "needs"], ["adds", "makes true"], ["deletes", "makes false"]];
 let registered = false;
@@ -51,13 +52,21 @@ function table(app: App): HTMLElement {
   };
   const byAction = new Map<string, Rule[]>();
   for (const rule of rules.rules) byAction.set(rule.action, [...(byAction.get(rule.action) ?? []), rule]);
+  const together = (action: string) => {
+    const world = app.record.world;
+    if (world?.kind !== "lifted") return null;
+    const schema = action.replace(/\(.*$/s, ""), names = /\((.*)\)$/s.exec(action)?.[1]!.split(", ") ?? [];
+    const uses = world.relations.flatMap((one) => one.uses).filter(([number]) => world.actions[number]!.name === schema);
+    if (uses.length === 0) return null;
+    return h("span", { class: "together" }, `only as the log has them: ${uses.map(([, places]) => `(${places.map((i) => shown(names[i] ?? "?")).join(", ")})`).join(", ")}`);
+  };
   const cell = (action: string, part: string) => {
     const mine = (byAction.get(action) ?? []).filter((rule) => rule.part === part);
     return h("td", {}, mine.length === 0 ? h("span", { class: "hint" }, "–") : mine.map((rule) =>
       h("button", {
         type: "button", class: `bit ${rule.level}`, "data-key": `bit-${rule.action}-${part}-${rule.atom}`, onclick: () => tell(rule),
         "aria-label": `${shown(rule.atom)}${rule.level ? `, ${rule.level}` : ""}`,
-      }, sureness(rule.level), shown(rule.atom))));
+      }, sureness(rule.level), shown(rule.atom))), part === "needs" ? together(action) : null);
   };
   const row = (action: string) => {
     const other = theirs.get(action);
@@ -138,8 +147,9 @@ function drawGraph(host: HTMLElement, rules: Rule[], names: Map<string, string>)
       { selector: "edge.adds", style: { "line-color": colour("--yes"), "target-arrow-color": colour("--yes") } },
       { selector: "edge.deletes", style: { "line-color": colour("--no"), "target-arrow-color": colour("--no"), "line-style": "dashed", "target-arrow-shape": "tee" } },
     ],
-    layout: { name: "dagre", rankDir: host.clientWidth < 640 ? "TB" : "LR", nodeSep: 34, rankSep: host.clientWidth < 640 ? 60 : 96, padding: 16 } as never,
+    layout: { name: "preset" },
   });
+  fit(drawn, host);
   drawn.on("tap", "node", (event) => {
     drawn.elements().removeClass("dim");
     const near = event.target.closedNeighborhood();
@@ -149,6 +159,22 @@ function drawGraph(host: HTMLElement, rules: Rule[], names: Map<string, string>)
   drawn.on("tap", (event) => {
     if (event.target === drawn) drawn.elements().forEach((element) => { element.style("opacity", 1); });
   });
+}
+
+/** From left to right or from top to bottom, whichever leaves larger letters; the box is as high as the graph. */
+function fit(drawn: cytoscape.Core, host: HTMLElement): void {
+  const edge = 18, width = host.clientWidth - 2 * edge;
+  const lay = (rankDir: string) => {
+    drawn.layout({ name: "dagre", rankDir, nodeSep: 34, rankSep: rankDir === "LR" ? 96 : 64, fit: false, animate: false } as never).run();
+    const box = drawn.elements().boundingBox();
+    return { rankDir, box, zoom: Math.min(LARGEST_ZOOM, width / box.w, (0.9 * innerHeight - 2 * edge) / box.h) };
+  };
+  const across = lay("LR"), down = lay("TB");
+  const chosen = across.zoom >= down.zoom ? lay("LR") : down;
+  host.style.height = `${Math.ceil(Math.max(150, chosen.box.h * chosen.zoom + 2 * edge))}px`;
+  drawn.resize();
+  drawn.zoom(chosen.zoom);
+  drawn.center();
 }
 
 const PDDL = StreamLanguage.define<{ first: boolean }>({
@@ -178,6 +204,7 @@ const COLOURS = HighlightStyle.define([
 const LOOKS = EditorView.theme({
   "&": { fontSize: "0.86rem", color: "var(--ink)" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", maxHeight: "34rem" },
+  "@media print": { ".cm-scroller": { maxHeight: "none" } },
   ".cm-content": { padding: "0.7rem 0" },
   ".cm-gutters": { background: "var(--panel)", color: "var(--soft)", borderRight: "1px solid var(--rule)" },
 });

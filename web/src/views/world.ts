@@ -12,6 +12,9 @@ import { mark, SENTENCES, sureness, WORDS } from "./marks";
 
 const MOST_ROWS = 250; // of the list of actions, before more are asked for
 const MOST_CHIPS = 400;
+const FEW_LINES = 3; // of a proof: more of what is ruled out are folded
+const IF_AT_ALL = "if it can be tried at all";
+const READING = "“_” is any object. “The start of b” is all that was so of b before the first step; “with nothing since”: no step about it came after.";
 
 interface Choices {
   filter: string;
@@ -157,7 +160,7 @@ function stateView(app: App, view: View, names: string[]): HTMLElement {
   const last = app.trace.steps.length - 1;
   const fresh = new Set(atoms.filter((atom) => last >= 0 && view.state.since.get(atom) === last));
   const chip = (atom: string, holds: boolean) =>
-    h("li", { class: `atom ${holds ? "" : "false"} ${fresh.has(atom) ? "fresh" : ""}` },
+    h("li", { class: `atom ${holds ? "" : "false"} ${fresh.has(atom) ? "fresh" : ""} ${meaningOf(app, atom) ? "invented" : ""}`, title: meaningOf(app, atom) },
       called(atom), holds ? null : h("span", { class: "sr" }, " is false"), fresh.has(atom) ? h("span", { class: "sr" }, ", just changed") : null);
   const sorted = (list: string[]) => [...list].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   const rest = sorted(atoms.filter((atom) => !view.state.holds(atom)));
@@ -167,6 +170,10 @@ function stateView(app: App, view: View, names: string[]): HTMLElement {
   inside.push(
     h("h3", {}, picture !== null ? "True now" : words.some((found) => found.length > 1) ? "All that is true" : "True now"),
     isTrue.length > 0 ? h("ul", { class: "atoms" }, sorted(isTrue).map((atom) => chip(atom, true))) : h("p", { class: "hint" }, "No atom is true."),
+    isTrue.some((atom) => meaningOf(app, atom))
+      ? h("p", { class: "hint words" }, "In italics: atoms that the learner invented. ",
+          h("button", { type: "button", class: "link", "data-key": "meanings", onclick: () => app.show("model") }, "What they mean"))
+      : null,
     rest.length > 0
       ? h("details", {
           open: choices.falseToo,
@@ -250,13 +257,14 @@ function actionList(app: App, judged: Judged[], more: boolean): HTMLElement {
 function actionRow(app: App, one: Judged): HTMLElement {
   const name = one.action.name;
   const selected = app.selected?.action === name && app.selected.at === app.trace.steps.length;
+  const together = app.session.isTogether(name);
   return h("li", {},
     h("button", {
-      type: "button", class: `action ${one.level}`, "data-key": `action-${name}`, "data-action": name, "data-level": one.level,
+      type: "button", class: `action ${one.level}${together ? "" : " apart"}`, "data-key": `action-${name}`, "data-action": name, "data-level": one.level,
       "aria-pressed": String(selected),
-      "aria-label": `${called(name)}: ${WORDS[one.level]}`,
+      "aria-label": `${called(name)}: ${WORDS[one.level]}${together ? "" : `, ${IF_AT_ALL}`}`, title: together ? null : apart(app, one.action.schema),
       onclick: () => {
-        if (one.level === "works" || one.level === "likely") app.step(name, true);
+        if (together && (one.level === "works" || one.level === "likely")) app.step(name, true);
         else {
           app.selected = { action: name, at: app.trace.steps.length };
           app.message = `${name}: ${WORDS[one.level]}`;
@@ -264,7 +272,8 @@ function actionRow(app: App, one: Judged): HTMLElement {
           if (matchMedia("(max-width: 60rem)").matches) document.getElementById("why")?.scrollIntoView({ behavior: "smooth" });
         }
       },
-    }, mark(one.level), h("span", { class: "name" }, called(name)), h("span", { class: "word" }, WORDS[one.level])),
+    }, mark(one.level), h("span", { class: "name" }, called(name)),
+      h("span", { class: "word" }, WORDS[one.level], together ? null : h("span", { class: "if" }, IF_AT_ALL))),
     h("button", {
       type: "button", class: "ask", "data-key": `why-${name}`, "data-why": name, "aria-label": `why ${called(name)}`, title: "Why?",
       onclick: () => {
@@ -274,6 +283,14 @@ function actionRow(app: App, one: Judged): HTMLElement {
       },
     }, "?"),
   );
+}
+
+/** What “for certain” does not cover: it takes the told atoms of a start for all that matters. */
+function apart(app: App, schema: string): string {
+  const assumed = app.session.certainty === null ? undefined : app.record.assumptions[0];
+  return `The log tries ${shown(schema)} with some objects together only, and never with these. If something decides that of`
+    + " which no trace tells, such as a street between two cells, it cannot be done at all"
+    + (assumed === undefined ? "." : `: “for certain” takes for granted that ${shown(assumed)}.`);
 }
 
 /** Up and down go from action to action. */
@@ -300,13 +317,15 @@ function whyView(app: App, now: View): HTMLElement {
   const view = isStep ? app.session.look({ ...app.trace, steps: steps.slice(0, selected.at) }) : now;
   const judged = app.session.judge(view, selected.action);
   const { action, level } = judged;
+  const together = app.session.isTogether(action.name);
   const happened = isStep ? steps[selected.at]![1] : null;
   return h("div", { class: `reason ${level}`, "data-why-level": level },
     h("p", { class: "about" }, isStep ? `Step ${selected.at + 1}` : steps.length > 0 ? `After ${count(steps.length, "step")}` : "At the start"),
-    h("p", { class: "verdict" }, mark(level), h("span", {}, h("b", {}, called(action.name)), h("span", { class: "word" }, ` ${WORDS[level]}`))),
+    h("p", { class: "verdict" }, mark(level), h("span", {}, h("b", {}, called(action.name)), h("span", { class: "word" }, ` ${WORDS[level]}${together ? "" : `, ${IF_AT_ALL}`}`))),
     h("p", {}, SENTENCES[level],
       happened === null ? "" : happened ? " In this trace it worked." : " In this trace it was refused."),
-    app.session.isTried(action.name) ? null
+    together ? null : h("p", { class: "apart-note" }, apart(app, action.schema)),
+    !together || app.session.isTried(action.name) ? null
       : h("p", { class: "hint untried" }, "The log never tries this with these objects. What is said here assumes that it can be tried at all."),
     buttons(app, action, level, isStep ? selected.at : null),
     needs(app, view, action),
@@ -323,7 +342,7 @@ function whyView(app: App, now: View): HTMLElement {
 function buttons(app: App, action: GroundedAction, level: Level, at: number | null): HTMLElement {
   const { trace } = app;
   if (at === null) {
-    const works = level === "works" || level === "likely";
+    const works = (level === "works" || level === "likely") && app.session.isTogether(action.name);
     return h("p", { class: "buttons" },
       h("button", { type: "button", class: works ? "primary" : "plain", "data-key": "apply", onclick: () => app.step(action.name, true) }, works ? "Apply it" : "Suppose it works"),
       h("button", { type: "button", class: "plain", "data-key": "refuse", onclick: () => app.step(action.name, false) }, "Suppose it is refused"));
@@ -354,8 +373,18 @@ function needs(app: App, view: View, action: GroundedAction): HTMLElement {
         h("span", {},
           h("b", {}, called(atom)), holds ? " is true" : " is false",
           step !== null ? `, since step ${since! + 1}: ${called(step[0])}` : ", since the start",
+          meaningOf(app, atom) ? h("span", { class: "evidence" }, meaningOf(app, atom)) : null,
           support ? h("span", { class: "evidence" }, sureness(support.level), ` that it is needed: ${support.level}`, placesOf(support)) : null));
     })));
+}
+
+/** What an invented atom seems to mean, or nothing: names that the log knows speak for themselves. */
+function meaningOf(app: App, atom: string): string | null {
+  const predicate = app.session.need() instanceof LiftedWorld ? app.session.need().atomWords(atom)[0] : atom;
+  const found = app.record.rules?.atoms.find((one) => one.name === predicate && !one.told);
+  if (!found) return null;
+  const said = found.meaning.split("; ").filter((part) => !/ needs? it$/.test(part)).join("; ");
+  return said === "" ? null : shown(`${found.shown}: ${said}`);
 }
 
 function placesOf(support: Support): string {
@@ -389,9 +418,15 @@ function proof(app: App, view: View, action: GroundedAction): HTMLElement | null
   const of = reply.live + reply.ruledOut;
   const title = reply.answer === "open" ? `Open: ${reply.live} of ${count(of, "reason")} to refuse it ${reply.live === 1 ? "is" : "are"} left` : "What the log proves";
   const unique = new Map(found.places.map((place) => [`${place.trace}/${place.attempt}`, place]));
+  const lines = (texts: string[]) => h("ul", {}, texts.map((line) => h("li", { class: line.startsWith("  ") ? "deeper" : "" }, shown(line.trim()))));
+  const left = found.because.filter((line) => line.startsWith("perhaps ")); // of an open one: these come first
+  const out = found.because.filter((line) => !left.includes(line));
+  const fold = left.length > 0 && out.length > FEW_LINES;
   return h("div", { class: "proof" },
     h("h3", {}, title),
-    h("ul", {}, found.because.map((line) => h("li", { class: line.startsWith("  ") ? "deeper" : "" }, shown(line.trim())))),
+    left.length > 0 ? lines(left) : null,
+    out.length === 0 ? null : fold ? h("details", { class: "ruled-out" }, h("summary", {}, `${count(out.length, "reason")} that the log rules out`), lines(out)) : lines(out),
+    h("p", { class: "hint reading" }, READING),
     unique.size > 0
       ? h("p", { class: "lines" }, "Log lines: ", [...unique.values()].slice(0, 30).map((place) => placeLink(app, place)))
       : null);

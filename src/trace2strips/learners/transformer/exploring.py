@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int64
 
-from trace2strips.explorer.contents import Attention, Head
+from trace2strips.explorer.contents import Attention, Head, HeadWeights
 from trace2strips.explorer.reading import break_stick, choose_traces, shown_trace, sparse
-from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta
+from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta, over_tokens
 from trace2strips.learners.transformer.references import TokenTheta, expand
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset
@@ -23,6 +23,9 @@ ABOUT = {
     " parameter rounded to 0 or 1, a STRIPS model. What came after that training is not in it: completion, actions"
     " trained alone.",
 }
+
+
+MOST_NUMBERS = 60_000  # of the network in the page: a fifth of what a page has room for
 
 
 def attention_of(form: str, weights: Mapping[str, np.ndarray], vocabulary: Vocabulary, dataset: Dataset) -> Attention:
@@ -40,7 +43,36 @@ def attention_of(form: str, weights: Mapping[str, np.ndarray], vocabulary: Vocab
             keep *= 1 - weights_of(form, soft, head, masked) @ soft.value[:, head]  # Eq. 10
         heads = heads_of(form, soft, hard, layout, masked)
         shown.append(shown_trace(f"trace {index + 1}", dataset, index, 1 - keep >= 0.5, heads))
-    return Attention(form, ABOUT[form], tuple(shown))
+    return Attention(form, ABOUT[form], tuple(shown), head_weights(theta, layout))
+
+
+def head_weights(theta: Theta, layout: Layout) -> HeadWeights | None:
+    """Of all tokens, on heads that somebody asks; None where that is too much for a page."""
+    every = over_tokens(theta, layout)
+    table = np.rint(1000 * np.nan_to_num(np.stack([every.query, every.key, every.value], axis=-1))).astype(int)
+    asked = np.flatnonzero(table[:, :, 0].any(axis=0))
+    table = table[:, asked]
+    touched = table[:, :, :2].any(axis=-1)  # a value without a key says nothing
+    if 4 * int(touched.sum()) > MOST_NUMBERS:
+        return None
+    rows = tuple(
+        tuple((head, *triple(table[token, head])) for head in np.flatnonzero(touched[token]).tolist())
+        for token in range(len(table))
+    )
+    vocabulary, names = layout.vocabulary, layout.names()
+    heads = tuple((names[head], note_of(layout, head)) for head in asked.tolist())
+    return HeadWeights(tuple(zip(vocabulary.kinds.tolist(), vocabulary.subjects, strict=True)), heads, rows)
+
+
+def triple(values: Int64[np.ndarray, " three"]) -> tuple[int, int, int]:
+    query, key, value = values.tolist()
+    return query, key, value
+
+
+def note_of(layout: Layout, head: int) -> str:
+    name = layout.names()[head]
+    aligned = head < len(layout.aligned)
+    return f"the atom {name}, which the log names" if aligned else f"{name}, an atom that the network invented"
 
 
 def heads_of(
@@ -51,9 +83,7 @@ def heads_of(
     for head, name in enumerate(layout.names()):
         rows = sparse(weights_of(form, soft, head, masked), keys), sparse(weights_of(form, hard, head, masked), keys)
         if any(map(any, rows)):
-            aligned = head < len(layout.aligned)
-            note = f"the atom {name}, which the log names" if aligned else f"{name}, an atom that the network invented"
-            yield Head(name, note, *rows)
+            yield Head(name, note_of(layout, head), *rows)
 
 
 def weights_of(
