@@ -296,23 +296,21 @@ def check_own_trace(page: Page, name: str, kept: int) -> None:
     expect(page.locator(".attention tbody tr").last.locator("th")).to_have_text(step)
 
 
-def test_what_nobody_tried_together_is_not_called_certain_without_a_word(
-    context: BrowserContext, tmp_path: Path
-) -> None:
-    """In a maze whose streets nobody told, moves between far cells work in every model, if told atoms say all."""
+def test_what_nobody_tried_together_is_not_called_certain(context: BrowserContext, tmp_path: Path) -> None:
+    """In a maze whose streets nobody told, nobody knows of moves between far cells."""
     watched = Watched(context, write_page(learn_family("maze-5x5", 20, tmp_path / "run"), tmp_path / "run"))
     page = watched.page
     assert page.locator("button.apart").count() == 0
     page.locator("[data-key=tried]").uncheck()
-    far = page.locator("button.apart.works").first
-    expect(far).to_contain_text("works for certain")
+    far = page.locator("button.apart.open").first
+    assert page.locator("button.apart.works").count() == 0
+    expect(far).to_contain_text("open")
     expect(far).to_contain_text("if it can be tried at all")
     expect(far).to_have_attribute("aria-label", re.compile("if it can be tried at all$"))
     far.click()
     expect(page.locator(".steps .step")).to_have_count(0)  # it is explained, not applied
-    expect(page.locator(".apart-note")).to_contain_text(
-        "“for certain” takes for granted that told atoms say all of a start"
-    )
+    expect(page.locator(".apart-note")).to_contain_text("So nothing is certain here")
+    expect(page.locator(".proof h3")).to_have_text("Open: never tried with these objects")
     page.locator("#tab-model").click()
     expect(page.locator("#model-table .together")).to_have_text("only as the log has them: (x, y)")
     watched.check()

@@ -144,11 +144,36 @@ def test_a_suggested_attempt_decides_what_it_promises(blocks: Learned) -> None:
             except TraceError:
                 continue
             assert isinstance(updated.questions, Questions)
-            decided = {reply.action for reply in updated.next(before) if reply.certain} & opened
+            decided = {reply.action for reply in updated.next(before) if reply.certain or reply.apart} & opened
             assert action in decided
             assert len(decided) >= promised + 1
     kept = blocks.suggest(count=3)
     assert all(one.after is not None and one.after.startswith("trace ") for one in kept)
+
+
+def test_what_was_never_tried_together_is_not_certain() -> None:
+    """A maze whose streets nobody told: no log tries to move between far cells, so nothing that happened says that it
+    would fail, and nobody knows."""
+    learned = t2s.learn(sample(get_domain("maze-5x5"), SampleSettings(20, 50, suffix="none")), "windows")
+    hidden = {action.name for action in get_domain("maze-5x5").model.actions}
+    trace = sample(get_domain("maze-5x5"), SampleSettings(1, 20, "test", suffix="none", seed=2))[0]
+    replies = learned.next(trace)
+    apart = [reply for reply in replies if reply.apart]
+    assert {reply.action for reply in replies if not reply.apart} <= hidden
+    assert len(apart) > 100
+    assert not any(reply.answer == "works" for reply in apart)
+    unknown = next(reply for reply in apart if not reply.live)
+    assert str(unknown).startswith(
+        f"{unknown.action}: open ({' and '.join(unknown.apart)} were never tried together there); "
+    )
+    assert learned.why(trace, unknown.action)[0].because[-1] == (
+        f"perhaps because of something that nobody told: {' and '.join(unknown.apart)} were never tried together there"
+    )
+    again = Trace((*trace.actions, unknown.action), (*trace.ok, False), trace.init)
+    assert learned.ask(again, unknown.action) == unknown  # a wall, perhaps: that says nothing of what was told
+    assert learned.judge([again]).counts["impossible"] == 0
+    through = Trace((*trace.actions, unknown.action), (*trace.ok, True), trace.init)
+    assert not learned.ask(through, unknown.action).apart  # it has worked now
 
 
 def test_other_learners_say_that_they_do_not_know() -> None:
@@ -186,8 +211,9 @@ def test_commands(run: Run, tmp_path: Path) -> None:
     assert lines[2].startswith("certain if told atoms say all of a start")
     assert run("next", "run", "open", "--works").stdout.splitlines()[0] == "close: works, for certain"
     told = json.loads(run("next", "run", "open", "--json").stdout)
-    assert told["actions"][0] == {"action": "close", "answer": "works", "guess": "works", "live": 0, "ruled_out": 2}
-    assert Reply(**told["actions"][0]).certain
+    told_of_close = {"action": "close", "answer": "works", "guess": "works", "live": 0, "ruled_out": 2, "apart": []}
+    assert told["actions"][0] == told_of_close
+    assert Reply(**{**told_of_close, "apart": ()}).certain
     assert told["assumptions"][-1] == "the labels are right"
     why = run("why", "run", "one.txt", "open").stdout.splitlines()
     assert why[:3] == [

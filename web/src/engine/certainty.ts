@@ -3,6 +3,7 @@
 
 import { Naming, schemaKey } from "./naming";
 import type { StartKey, SummaryRecord, Trace } from "./record";
+import { Together } from "./together";
 import { START } from "./world";
 
 export type Answer = "works" | "refused" | "open";
@@ -32,6 +33,7 @@ export interface Attempted {
   objects: string[];
   situation: Situation;
   live: Situation;
+  apart: string[];
 }
 
 export interface Reply {
@@ -39,6 +41,7 @@ export interface Reply {
   answer: Answer;
   live: number;
   ruledOut: number;
+  apart: string[]; // objects that were never tried together there, while only some ever are
 }
 
 export interface Explanation {
@@ -171,11 +174,14 @@ export class Standing {
   private readonly refusals = new Map<number, Refusal[]>();
   contradiction: LogPlace | null;
   private steps = 0;
+  private readonly together: Together;
 
   constructor(
     readonly certainty: Certainty,
     private readonly trace: Trace,
+    together: Together,
   ) {
+    this.together = together.copy();
     this.told = [...(trace.init ?? [])].map((atom) => certainty.naming.words(atom));
     for (const [schema, found] of certainty.refusals) this.refusals.set(schema, [...found]);
     this.contradiction = certainty.inexplicable;
@@ -195,11 +201,15 @@ export class Standing {
         refusals.forEach((refusal, i) => {
           refusals[i] = { ...refusal, reasons: leftBy(attempted.situation, refusal.reasons) };
         });
-      } else {
+      } else if (attempted.apart.length === 0) {
         refusals.push({ reasons: attempted.live, place });
       }
     }
-    if (ok) this.apply(attempted);
+    if (ok) {
+      const [{ name, pattern }, objects] = this.certainty.naming.schema(action);
+      this.together.add(schemaKey(name, pattern), objects);
+      this.apply(attempted);
+    }
     this.steps += 1;
   }
 
@@ -265,7 +275,7 @@ export class Standing {
       }
       enter(reasonKey(query, this.start(about)), window);
     }
-    return { action, schema, objects, situation, live };
+    return { action, schema, objects, situation, live, apart: this.together.apart(schemaKey(name, pattern), objects) };
   }
 
   private isRuledOut(reason: string, window: bigint): boolean {
@@ -285,7 +295,7 @@ export class Standing {
 
   decide(attempted: Attempted): [Answer, Refusal | null] {
     if (this.nothingCertain) return ["open", null];
-    if (attempted.live.size === 0) return ["works", null];
+    if (attempted.live.size === 0) return [attempted.apart.length > 0 ? "open" : "works", null];
     for (const refusal of this.refusals.get(attempted.schema) ?? []) {
       if (isWithin(attempted.situation, refusal.reasons)) return ["refused", refusal];
     }
@@ -299,7 +309,8 @@ export class Standing {
 
   private replyTo(attempted: Attempted, answer: Answer): Reply {
     const live = attempted.live.size;
-    return { action: attempted.action, answer, live, ruledOut: attempted.situation.size - live };
+    const { action, apart, situation } = attempted;
+    return { action, answer, live, ruledOut: situation.size - live, apart };
   }
 
   /** The proof in words, with the places of the log that show it. */
@@ -337,6 +348,9 @@ export class Standing {
       because.push(`${said}: it worked so at ${this.certainty.where(place)}`);
       places.push(place);
     }
+    if (attempted.apart.length > 0) {
+      because.push(`perhaps because of something that nobody told: ${neverTogether(attempted.apart)}`);
+    }
     return { reply, because: [...because, ...this.said(attempted, attempted.live, "perhaps because of")], places };
   }
 
@@ -362,6 +376,10 @@ export class Standing {
     const of = new Map(places.map((place, i) => [place, objects[positions[i]!]!]));
     return pattern.length > 0 ? `${name}(${pattern.map((argument) => of.get(argument) ?? "_").join(", ")})` : name;
   }
+}
+
+export function neverTogether(objects: string[]): string {
+  return `${objects.join(" and ")} ${objects.length > 1 ? "were never tried together" : "was never tried"} there`;
 }
 
 function isWithin(situation: Situation, reasons: Situation): boolean {

@@ -3,6 +3,7 @@
 import { Certainty, Standing, type Explanation, type Reply } from "./certainty";
 import { schemaKey, schemaOf } from "./naming";
 import type { PageRecord, Trace } from "./record";
+import { Together } from "./together";
 import { GroundWorld, LiftedWorld, State, withoutFree, type GroundedAction, type World } from "./world";
 
 export const LEVELS = ["works", "likely", "open", "unlikely", "refused"] as const;
@@ -31,11 +32,13 @@ export class Session {
   readonly certainty: Certainty | null;
   private readonly surely: World | null = null;
   private readonly tried: Set<string> | null;
+  private readonly together: Together;
   private readonly known: Set<string>;
   private readonly relations = new Map<number, { places: number[]; tuples: Set<string> }[]>(); // by action
 
   constructor(readonly record: PageRecord) {
     const world = record.world;
+    this.together = Together.of(world?.kind === "lifted" ? world : null);
     this.tried = record.tried === null ? null : new Set(record.tried);
     this.known = new Set(record.typing.objects.flat());
     this.certainty = record.summary === null ? null : new Certainty(record.summary);
@@ -71,7 +74,7 @@ export class Session {
     const state = world.start(trace);
     const sure = this.surely?.start(trace) ?? state;
     for (const [name] of trace.steps) this.grounded(name); // all are known before anything happens
-    const standing = this.certainty === null ? null : new Standing(this.certainty, trace);
+    const standing = this.certainty === null ? null : new Standing(this.certainty, trace, this.together);
     trace.steps.forEach(([name, ok], i) => {
       if (ok) {
         state.apply(this.grounded(name), i);
@@ -87,6 +90,7 @@ export class Session {
     const guess = missing.length === 0;
     const reply = view.standing?.reply(name) ?? null;
     if (reply !== null && reply.answer !== "open") return { action, level: reply.answer, guess, missing, reply };
+    if (reply !== null && reply.live === 0 && reply.apart.length > 0 && guess) return { action, level: "open", guess, missing, reply };
     const also = this.surely === null || this.surely.action(name)!.pre.every((atom) => view.sure.holds(atom)) === guess;
     const level = also ? (guess ? "likely" : "unlikely") : "open";
     return { action, level, guess, missing, reply };
@@ -97,14 +101,13 @@ export class Session {
     return this.tried === null || this.tried.has(name);
   }
 
-  /** Whether the log has these objects together in the action; true of objects that it never saw, and of actions that
-   * it tries with any. Where it is false, something that nobody told may be why. */
+  /** Whether the log has these objects together in the action; true of actions that it tries with any. Where it is false,
+   * something that nobody told may forbid it. */
   isTogether(name: string): boolean {
     const world = this.world;
     if (!(world instanceof LiftedWorld)) return true;
     const [schema, objects] = world.naming.schema(name);
-    const lifted = world.schemas.get(schemaKey(schema.name, schema.pattern));
-    return lifted === undefined || this.fits(world.record.actions.indexOf(lifted), objects);
+    return this.together.apart(schemaKey(schema.name, schema.pattern), objects).length === 0;
   }
 
   private fits(action: number, objects: readonly string[]): boolean {

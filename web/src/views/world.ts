@@ -262,7 +262,7 @@ function actionRow(app: App, one: Judged): HTMLElement {
     h("button", {
       type: "button", class: `action ${one.level}${together ? "" : " apart"}`, "data-key": `action-${name}`, "data-action": name, "data-level": one.level,
       "aria-pressed": String(selected),
-      "aria-label": `${called(name)}: ${WORDS[one.level]}${together ? "" : `, ${IF_AT_ALL}`}`, title: together ? null : apart(app, one.action.schema),
+      "aria-label": `${called(name)}: ${WORDS[one.level]}${together ? "" : `, ${IF_AT_ALL}`}`, title: together ? null : apart(one.action.schema),
       onclick: () => {
         if (together && (one.level === "works" || one.level === "likely")) app.step(name, true);
         else {
@@ -286,11 +286,9 @@ function actionRow(app: App, one: Judged): HTMLElement {
 }
 
 /** What “for certain” does not cover: it takes the told atoms of a start for all that matters. */
-function apart(app: App, schema: string): string {
-  const assumed = app.session.certainty === null ? undefined : app.record.assumptions[0];
+function apart(schema: string): string {
   return `The log tries ${shown(schema)} with some objects together only, and never with these. If something decides that of`
-    + " which no trace tells, such as a street between two cells, it cannot be done at all"
-    + (assumed === undefined ? "." : `: “for certain” takes for granted that ${shown(assumed)}.`);
+    + " which no trace tells, such as a street between two cells, it cannot be done at all. So nothing is certain here.";
 }
 
 /** Up and down go from action to action. */
@@ -324,7 +322,7 @@ function whyView(app: App, now: View): HTMLElement {
     h("p", { class: "verdict" }, mark(level), h("span", {}, h("b", {}, called(action.name)), h("span", { class: "word" }, ` ${WORDS[level]}${together ? "" : `, ${IF_AT_ALL}`}`))),
     h("p", {}, SENTENCES[level],
       happened === null ? "" : happened ? " In this trace it worked." : " In this trace it was refused."),
-    together ? null : h("p", { class: "apart-note" }, apart(app, action.schema)),
+    together ? null : h("p", { class: "apart-note" }, apart(action.schema)),
     !together || app.session.isTried(action.name) ? null
       : h("p", { class: "hint untried" }, "The log never tries this with these objects. What is said here assumes that it can be tried at all."),
     buttons(app, action, level, isStep ? selected.at : null),
@@ -416,7 +414,7 @@ function proof(app: App, view: View, action: GroundedAction): HTMLElement | null
   if (found === null) return null;
   const { reply } = found;
   const of = reply.live + reply.ruledOut;
-  const title = reply.answer === "open" ? `Open: ${reply.live} of ${count(of, "reason")} to refuse it ${reply.live === 1 ? "is" : "are"} left` : "What the log proves";
+  const title = reply.answer === "open" && reply.live === 0 && reply.apart.length > 0 ? "Open: never tried with these objects" : reply.answer === "open" ? `Open: ${reply.live} of ${count(of, "reason")} to refuse it ${reply.live === 1 ? "is" : "are"} left` : "What the log proves";
   const unique = new Map(found.places.map((place) => [`${place.trace}/${place.attempt}`, place]));
   const lines = (texts: string[]) => h("ul", {}, texts.map((line) => h("li", { class: line.startsWith("  ") ? "deeper" : "" }, shown(line.trim()))));
   const left = found.because.filter((line) => line.startsWith("perhaps ")); // of an open one: these come first

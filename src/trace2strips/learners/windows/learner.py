@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from trace2strips.learners.windows.projection import arity_of, count_tokens
 from trace2strips.learners.windows.proofs import prove
 from trace2strips.learners.windows.questions import Questions
 from trace2strips.learners.windows.reading import Reading, read_log
-from trace2strips.learners.windows.relations import with_relations
+from trace2strips.learners.windows.relations import Together, with_relations
 from trace2strips.learners.windows.saving import from_text, to_text
 from trace2strips.learners.windows.simulation import wrong_traces
 from trace2strips.learners.windows.start_groups import describe_starts, starts_in
@@ -50,7 +51,7 @@ from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary, summarise
 from trace2strips.model.goals import START, Names
 from trace2strips.model.strips import State, StripsModel, StripsProblem
-from trace2strips.model.vocabulary import Vocabulary
+from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
 from trace2strips.traces.dataset import unused_columns
@@ -229,7 +230,25 @@ class Windows(LiftedLearner):
         schemas = {*summary.projection.schemas, *schemas_in(dataset.vocabulary.actions, summary.naming)}
         if count_tokens(schemas, summary.projection.arity) > MOST_TOKENS:
             return None
-        return answer_all(summary, dataset, summary.naming)
+        answers = answer_all(summary, dataset, summary.naming)
+        answers[self.apart(learned, dataset)[dataset.tokens] & (answers == Answer.WORKS)] = Answer.OPEN
+        return answers
+
+    def apart(self, learned: Learned, dataset: Dataset) -> Bool[np.ndarray, " tokens"]:
+        """Actions with objects that never worked together there, in the dataset neither: an untold fact may forbid
+        them."""
+        together, naming = Together(lifted_of(learned)), learned.summary.naming
+        found = np.zeros(len(dataset.vocabulary), dtype=bool)
+        first, said = (
+            dataset.vocabulary.first[Kind.ACTION],
+            [naming.schema(name) for name in dataset.vocabulary.actions],
+        )
+        worked = np.zeros(len(dataset.vocabulary), dtype=bool)
+        worked[dataset.tokens[~dataset.inapplicable]] = True
+        for schema, objects in compress(said, worked[first:]):
+            together.add(schema, objects)
+        found[first : first + len(said)] = [bool(together.apart(*one)) for one in said]
+        return found
 
     def explain_verdict(
         self, learned: Learned, trace: Trace, name: str, is_final: bool, verdict: str

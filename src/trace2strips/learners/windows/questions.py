@@ -18,6 +18,7 @@ from trace2strips.learners.windows.lifted import LiftedWorld
 from trace2strips.learners.windows.predicates import bits_of
 from trace2strips.learners.windows.proofs import describe, is_within, token_name
 from trace2strips.learners.windows.reference import History, Reason
+from trace2strips.learners.windows.relations import Together
 from trace2strips.learners.windows.starts import Start, start_key
 from trace2strips.learners.windows.summary import Place, Refusal, Summary, keep
 from trace2strips.model.vocabulary import Kind
@@ -35,13 +36,15 @@ MOST_SITUATIONS = 20  # kept traces after which `suggest` looks if none is given
 @dataclass(frozen=True)
 class Reply:
     """`answer` is works or refused if that is certain, else open; `guess` is what the small model says. Of the reasons
-    for which it could be refused, so many are `live`: possible for all the log says; the others are `ruled_out`."""
+    for which it could be refused, so many are `live`: possible for all the log says; the others are `ruled_out`.
+    `apart`: objects that were never tried together there, while only some ever are, so an untold fact may forbid it."""
 
     action: str
     answer: str
     guess: str
     live: int
     ruled_out: int
+    apart: tuple[str, ...] = ()
 
     @property
     def certain(self) -> bool:
@@ -50,6 +53,8 @@ class Reply:
     def __str__(self) -> str:
         if self.certain:
             return f"{self.action}: {self.answer}, for certain"
+        if self.apart and not self.live:
+            return f"{self.action}: open ({never_together(self.apart)}); the model says {self.guess}"
         of = self.live + self.ruled_out
         return f"{self.action}: open ({self.live} of {of} reasons to refuse it are left); the model says {self.guess}"
 
@@ -103,11 +108,12 @@ class Attempted:
     objects: tuple[str, ...]
     situation: Mapping[Reason, int]
     live: Mapping[Reason, int]
+    apart: tuple[str, ...]
 
 
 class Questions:
     def __init__(self, summary: Summary, lifted: LiftedWorld) -> None:
-        self.summary, self.lifted = summary, lifted
+        self.summary, self.lifted, self.together = summary, lifted, Together(lifted)
         self.refusals: dict[int, list[Refusal]] = defaultdict(list)
         for refusal in summary.refusals:
             self.refusals[refusal.schema].append(refusal)
@@ -174,6 +180,7 @@ class Standing:
         self.contradiction: Place | None = None  # the first label that no model explains which fits all before it
         if self.summary.inexplicable:
             self.contradiction = self.summary.inexplicable[0].place
+        self.together = questions.together.copy()
         self.first = Trace((), (), trace.init, trace.state)
         self.steps: list[tuple[str, bool]] = []
         for name, ok in zip(trace.actions, trace.ok, strict=True):
@@ -191,9 +198,10 @@ class Standing:
                 for reason, window in attempted.situation.items():
                     keep(self.smallest[reason], window, place)
                 refusals[:] = [replace(r, reasons=left_by(attempted.situation, r.reasons)) for r in refusals]
-            else:
+            elif not attempted.apart:
                 refusals.append(Refusal(attempted.schema, dict(attempted.live), place))
         if ok:
+            self.together.add(self.projection.schemas[attempted.schema], attempted.objects)
             self.history.apply(attempted.schema, attempted.objects)
         self.steps.append((action, ok))
 
@@ -212,7 +220,7 @@ class Standing:
         number = self.number_of[schema]
         situation = self.history.situation(number, objects, self.start)
         live = {reason: window for reason, window in situation.items() if not self.witnesses(reason, window)}
-        return Attempted(action, number, objects, situation, live)
+        return Attempted(action, number, objects, situation, live, self.together.apart(schema, objects))
 
     def witnesses(self, reason: Reason, window: int) -> list[Place]:
         """Where successes rule out a reason: no more happened since, and yet it worked."""
@@ -224,7 +232,7 @@ class Standing:
         if self.contradiction is not None or self.summary.nothing_certain:
             return Answer.OPEN, None
         if not attempted.live:
-            return Answer.WORKS, None
+            return (Answer.OPEN if attempted.apart else Answer.WORKS), None
         for refusal in self.refusals.get(attempted.schema, ()):
             if is_within(attempted.situation, refusal):
                 return Answer.REFUSED, refusal
@@ -241,7 +249,8 @@ class Standing:
     def reply_to(self, attempted: Attempted, answer: Answer, guess: bool) -> Reply:
         live = len(attempted.live)
         out = len(attempted.situation) - live
-        return Reply(attempted.action, answer.name.lower(), "works" if guess else "refused", live, out)
+        said = "works" if guess else "refused"
+        return Reply(attempted.action, answer.name.lower(), said, live, out, attempted.apart)
 
     def guess(self, actions: Sequence[str]) -> dict[str, bool]:
         """What the small model says of each."""
@@ -335,6 +344,8 @@ class Standing:
                 witness = min(self.witnesses(reason, window))
                 (said,) = self.said(attempted, {reason: window}, "not because of")
                 lines.append(f"{said}: it worked so at {self.summary.where(witness)}")
+        if attempted.apart:
+            lines.append(f"perhaps because of something that nobody told: {never_together(attempted.apart)}")
         return Explanation(reply, (*lines, *self.said(attempted, attempted.live, "perhaps because of")))
 
     def said(self, attempted: Attempted, reasons: Mapping[Reason, int], how: str) -> list[str]:
@@ -356,7 +367,8 @@ class Standing:
         groups: dict[int, list[Attempted]] = defaultdict(list)
         for action in self.actions():
             attempted = self.attempt(action)
-            if self.decide(attempted)[0] == Answer.OPEN:
+            knows_more = attempted.live or not attempted.apart  # else the answer speaks of these objects alone
+            if self.decide(attempted)[0] == Answer.OPEN and knows_more:
                 groups[attempted.schema].append(attempted)
         for schema, found in groups.items():
             compared = sorted(found, key=lambda a: (len(a.live), a.action))[:MOST_COMPARED]
@@ -373,6 +385,11 @@ class Standing:
                         sum(covered(one.situation, refusal.reasons) for refusal in self.refusals.get(schema, ())),
                     ),
                 )
+
+
+def never_together(objects: Sequence[str]) -> str:
+    """Of one object: that it never stood there."""
+    return f"{' and '.join(objects)} {'were never tried together' if len(objects) > 1 else 'was never tried'} there"
 
 
 def covers(success: Mapping[Reason, int], live: Mapping[Reason, int]) -> bool:

@@ -3,13 +3,15 @@
 In a maze nobody even tries to move between cells far apart, so no refusal says that it cannot be done, and the learned
 preconditions do not say it either. A planner must be told: each pair of places (`move`, 2 and 3) that is filled with
 some of the possible objects only, and not by chance, is a static relation of the domain, `may-move-2-3`. It holds the
-objects that were tried together. Predictions do without: what is attempted can be attempted.
+objects that were tried together. Predictions for a log do without: what is attempted can be attempted. Where it is
+asked whether something *would* work, objects that were never tried together make nothing certain (`Together`).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations, count
 from math import prod
@@ -181,3 +183,32 @@ def tried(lifted: LiftedWorld, actions: Collection[str]) -> dict[str, set[tuple[
         for relation_name, places in uses[schema]:
             found[relation_name].add(tuple(objects[i] for i in places))
     return found
+
+
+class Together:
+    """Which objects were tried together in an action, where only some are. Of others nobody knows whether something
+    that was never told forbids it: a wall between two cells that nobody tried to pass."""
+
+    def __init__(self, lifted: LiftedWorld) -> None:
+        self.tuples = [set(relation.tuples) for relation in lifted.relations]
+        self.uses: dict[Schema, list[tuple[Places, int]]] = defaultdict(list)
+        for number, relation in enumerate(lifted.relations):
+            for action, places in relation.uses:
+                self.uses[lifted.actions[action].schema].append((places, number))
+
+    def copy(self) -> Together:
+        """Another one that learns by itself."""
+        twin = copy(self)
+        twin.tuples = [set(tuples) for tuples in self.tuples]
+        return twin
+
+    def add(self, schema: Schema, objects: tuple[str, ...]) -> None:
+        for places, number in self.uses.get(schema, ()):
+            self.tuples[number].add(tuple(objects[i] for i in places))
+
+    def apart(self, schema: Schema, objects: tuple[str, ...]) -> tuple[str, ...]:
+        """Objects of an attempt that were never tried together there; none: all were, or any may be."""
+        for places, number in self.uses.get(schema, ()):
+            if (about := tuple(objects[i] for i in places)) not in self.tuples[number]:
+                return about
+        return ()
