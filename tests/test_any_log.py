@@ -334,3 +334,30 @@ def test_a_column_that_was_not_used_is_named_before_labels_are_blamed(tmp_path: 
     assert "), --arg book (b" in warning
     learned = learn(read_traces(path, columns=Columns(arguments=("person", "book"))), Windows())
     assert not learned.figures.warnings
+
+
+def test_a_column_that_only_numbers_rows_is_no_action(tmp_path: Path) -> None:
+    """A robot's log: `step` is a usual name of actions, and here it counts; `skill` is what was done."""
+    skills = ["goto", "pick", "goto", "place", "goto"]
+    rows = [{"run": run, "step": n, "skill": skill, "target": f"t{(run + n) % 3}", "success": n % 2 == 0}
+            for run in range(4) for n, skill in enumerate(skills)]  # fmt: skip
+    path = write(tmp_path / "robot.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    dataset = read_traces(path)
+    assert dataset[0].actions == tuple(skills)
+    assert dataset.origin is not None
+    assert "--arg target" in dataset.origin.understood[1]
+    assert "--arg step" not in dataset.origin.understood[1]  # a number of a row is no argument either
+    assert read_traces(path, columns=Columns(action="step"))[0].actions == tuple("01234")
+
+
+@pytest.mark.parametrize("name", ["step", "event", "activity"])
+def test_numbers_of_rows_alone_are_no_actions(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", f"case,{name},status\n" + "1,1,ok\n1,2,ok\n2,1,ok\n2,2,denied\n")
+    with pytest.raises(TraceError, match=f"known to be the action: '{name}' only numbers the rows .*--action COLUMN"):
+        read_traces(path)
+    assert read_traces(path, columns=Columns(action=name))[1].actions == ("1", "2")
+
+
+def test_actions_may_be_numbers_that_come_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "case,activity,status\n1,3,ok\n1,7,ok\n1,3,ok\n")
+    assert read_traces(path)[0].actions == ("3", "7", "3")

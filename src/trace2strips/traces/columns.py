@@ -28,7 +28,7 @@ USUAL: dict[str, tuple[str, ...]] = {  # of each role: names in groups, the bett
     "action": (
         "concept:name",
         "action activity action_name activity_name",
-        "event event_name tool tool_name operation task task_name command function function_name method",
+        "event event_name tool tool_name operation task task_name skill command function function_name method",
         "event_type step activity_id verb request name",
     ),
     "ok": (
@@ -97,8 +97,15 @@ def normal(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", name).casefold()
 
 
-def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], bool], many_files: bool) -> Roles:
-    """`is_outcome` says whether the words of a column can be outcomes."""
+def find_roles(
+    names: Sequence[str],
+    told: Columns,
+    is_outcome: Callable[[int], bool],
+    many_files: bool,
+    counts: Callable[[int, int | None], bool] = lambda column, case: False,
+) -> Roles:
+    """`is_outcome` says whether the words of a column can be outcomes; `counts`, whether those of one only number the
+    rows of their cases, which another column may name: it is the action only if that is said."""
     taken: dict[int, str] = {}
 
     def given(name: str, option: str) -> int:
@@ -120,11 +127,16 @@ def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], 
             absent = name.casefold() in nothing and normal(name) not in map(normal, names)
             said[role] = None if absent else given(name, option)
     found: dict[str, int | None] = {}
+    numbering = list[int]()
     for role in OPTIONS:
         if role in said:
             found[role] = said[role]
             continue
         candidates = usual(names, role, taken)
+        if role == "action":
+            while candidates and (numbers := [i for i in candidates if counts(i, found["case"])]):
+                numbering += numbers
+                candidates = usual(names, role, taken | dict.fromkeys(numbering, ""))
         if role == "ok":
             fitting = [i for i in candidates if told.words or is_outcome(i)]
             strong = [i for i in candidates if any(normal(names[i]) in group.split() for group in USUAL["ok"][:2])]
@@ -134,7 +146,8 @@ def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], 
             taken[number] = OPTIONS[role]
     listed = ", ".join(shorten(name, 30) for name in names[:12]) or "none"
     if found["action"] is None:
-        raise MalformedError("no column is known to be the action", f"--action COLUMN; columns: {listed}")
+        but = f": {shorten(names[numbering[0]])!r} only numbers the rows" if numbering else ""
+        raise MalformedError(f"no column is known to be the action{but}", f"--action COLUMN; columns: {listed}")
     if found["case"] is None and "case" not in said and not many_files:
         hint = f"--case COLUMN, or --case file: each file is one trace; columns: {listed}"
         raise MalformedError("no column is known to tell the traces apart", hint)

@@ -5,8 +5,10 @@ What was understood is kept in five lines for people; where each attempt stands,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from jaxtyping import Bool, Int, Int64
 from trace2strips.errors import TraceError, printable, shorten
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
-from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles
+from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles, normal
 from trace2strips.traces.dataset import OFFER, Dataset, Origin, token_type
 from trace2strips.traces.names import join_list
 from trace2strips.traces.outcomes import read_outcomes, understood
@@ -27,6 +29,7 @@ from trace2strips.traces.times import TimeError, as_numbers, is_in_order
 FEW = 4  # values that are shown
 OFFERED = 4  # columns that are offered as arguments
 COMPLETE = "complete"
+WHOLE = re.compile(r"[+-]?\d+(?:\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def settled(table: Table, told: Columns) -> Columns:
     """What is said of columns and what the first of several files shows, so that all are read alike."""
     names = table.names
     try:
-        roles = find_roles(names, told, lambda i: can_be_outcome(table, i), True)
+        roles = find_roles(names, told, lambda i: can_be_outcome(table, i), True, partial(numbers_rows, table))
     except MalformedError as error:
         raise TraceError(str(error), file=table.file, hint=error.hint) from None
     time = told.time if len(roles.time) > 1 else names[roles.time[0]] if roles.time else NONE
@@ -101,7 +104,8 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     """`decode`: names are written with codes as in addresses of web pages, as our own CSV files are."""
     first = tables[0]
     try:
-        roles = find_roles(first.names, told, lambda i: can_be_outcome(first, i), len(tables) > 1)
+        many = len(tables) > 1
+        roles = find_roles(first.names, told, lambda i: can_be_outcome(first, i), many, partial(numbers_rows, first))
     except MalformedError as error:
         line = 1 if first.kind.startswith("CSV") else None
         raise TraceError(str(error), file=first.file, line=line, hint=error.hint) from None
@@ -155,6 +159,20 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
 def can_be_outcome(table: Table, column: int) -> bool:
     found = Coded.of(table.sample[str(column)])
     return len(found.words) <= 100 and understood(table.names[column], words_of(found))
+
+
+def numbers_rows(table: Table, column: int, case: int | None) -> bool:
+    """Whether a column holds whole numbers that tell the rows of each case apart, as 0, 1, 2 … do: what is done again
+    and again would come twice. Numbers of steps are none of actions even where they come twice."""
+    found = Coded.of(table.sample[str(column)])
+    if not all(WHOLE.fullmatch(word) for word in found.words):
+        return False
+    if normal(table.names[column]) == "step":
+        return True
+    of = np.zeros(len(found.codes), dtype=np.int64) if case is None else Coded.of(table.sample[str(case)]).codes
+    pairs = np.unique(np.stack([of, found.codes])[:, found.codes >= 0], axis=1)
+    several = len(found.codes) > len(np.unique(of))  # a case with two rows shows it
+    return several and pairs.shape[1] == int((found.codes >= 0).sum())
 
 
 def words_of(found: Coded) -> tuple[str, ...]:
@@ -396,7 +414,8 @@ def offers(table: Table, roles: Roles) -> str:
     shown = []
     for column in roles.others:
         found = Coded.of(table.sample[str(column)])
-        if 2 <= len(found.words) <= max(2, len(table.sample) // 2):
+        few = 2 <= len(found.words) <= max(2, len(table.sample) // 2)
+        if few and not numbers_rows(table, column, roles.case):
             values = ", ".join(shorten(word, 20) for word in found.words[:3])
             more = " …" if len(found.words) > 3 else ""
             shown.append(f"--arg {shorten(table.names[column], 30)} ({values}{more})")
