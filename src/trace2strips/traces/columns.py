@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from trace2strips.errors import shorten, suggest
 from trace2strips.traces.outcomes import EXIT, MESSAGES, Words
@@ -71,6 +72,26 @@ class Columns:
     def __bool__(self) -> bool:
         return self != Columns()
 
+    def over(self, kept: Columns, names: Sequence[str]) -> Columns:
+        """With what was kept of another log where nothing is said here, as far as a log with these columns has it."""
+
+        def has(name: str | None) -> bool:
+            return name is not None and normal(name) in map(normal, names)
+
+        said = {name for name in (self.case, self.action, self.ok, self.time, self.start, *self.arguments) if name}
+        found: dict[str, Any] = {}
+        for role in (*OPTIONS, "start"):
+            name = getattr(kept, role)
+            absent = role in ("case", "ok", "time") and name in (NONE, FILE)
+            if getattr(self, role) is None and (absent or has(name)) and name not in said:
+                found[role] = name
+        if not self.arguments and all(map(has, kept.arguments)) and not said & set(kept.arguments):
+            found["arguments"] = kept.arguments
+        column = self.ok if self.ok is not None else found.get("ok")
+        if not self.words and kept.words and column is not None and column == kept.ok:
+            found["words"] = replace(kept.words, kept=True)
+        return replace(self, **found)
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -84,6 +105,13 @@ class Roles:
     start: int | None
     lifecycle: int | None
     others: tuple[int, ...]
+
+    def said(self, names: Sequence[str], told: Columns) -> Columns:
+        """As a user would say them, for another log of the same kind."""
+        found = {role: names[i] for role in ("case", "action", "ok") if (i := getattr(self, role)) is not None}
+        if len(self.time) == 1:
+            found["time"] = names[self.time[0]]
+        return replace(told, **found)
 
     @property
     def used(self) -> tuple[int, ...]:
@@ -102,7 +130,7 @@ def find_roles(
     told: Columns,
     is_outcome: Callable[[int], bool],
     many_files: bool,
-    counts: Callable[[int, int | None], bool] = lambda column, case: False,
+    counts: Callable[[int, int | None], bool] = lambda *_: False,
 ) -> Roles:
     """`is_outcome` says whether the words of a column can be outcomes; `counts`, whether those of one only number the
     rows of their cases, which another column may name: it is the action only if that is said."""

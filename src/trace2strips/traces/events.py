@@ -127,6 +127,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
         case, start = number[case], [start[i] for i in later] if start else []
     offsets = boundaries(case if order is None else case[order], cases)
     refuse_long(events, case, offsets)
+    twice = repeated_rows(events, case, token, labels, order)
     if order is not None:
         labels, token = labels[order], token[order]
         events = replace(events, frame=pl.DataFrame(), file=events.file[order], line=events.line[order])
@@ -142,8 +143,11 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
         names_line += OFFER + other
     if roles.ok is None and (other := possible_outcomes(first, roles)):
         outcome_line += f" (or does a column say it? {other})"
-    lines = (log_line(events, len(token), cases, case_line, left_out), names_line, outcome_line, order_line, start_line)
-    origin = Origin(events.files, events.file.astype(np.uint32), events.line, tuple(map(printable, lines)), named_cases)
+    log = log_line(events, len(token), cases, case_line, left_out, twice)
+    lines = (log, names_line, outcome_line, order_line, start_line)
+    said = tuple(map(printable, lines))
+    used = roles.said(first.names, told)
+    origin = Origin(events.files, events.file.astype(np.uint32), events.line, said, named_cases, used)
     return Dataset(
         vocabulary,
         np.insert(of_name[token], offsets[:-1], begins).astype(token_type(vocabulary)),
@@ -402,11 +406,41 @@ def refuse_long(events: Events, case: Int[np.ndarray, " rows"], offsets: Int64[n
         raise events.error(int(np.argmax(case == longest)), message, "split it into several traces: --case COLUMN")
 
 
-def log_line(events: Events, rows: int, cases: int, case_line: str, left_out: int) -> str:
+def repeated_rows(
+    events: Events,
+    case: Int[np.ndarray, " rows"],
+    token: Int[np.ndarray, " rows"],
+    refused: Bool[np.ndarray, " rows"],
+    order: Int64[np.ndarray, " rows"] | None,
+) -> int:
+    """How many rows say the same as one before, at the same time: perhaps written twice. Without times the same may
+    well be tried twice."""
+    if not events.roles.time or len(case) < 2:
+        return 0
+    place = np.arange(len(case)) if order is None else order
+    times = [events.frame[str(i)].gather(place) for i in events.roles.time]
+    with_next = case[place][1:] == case[place][:-1]
+    for column in times:  # equal times stand together, so only these rows are compared
+        with_next &= (column == column.shift(1)).fill_null(False).to_numpy()[1:]
+    near = np.append(with_next, False) | np.append(False, with_next)
+    if not near.any():
+        return 0
+    said = {"case": case, "token": token, "refused": refused}
+    found = pl.DataFrame({name: values[place][near] for name, values in said.items()})
+    found = found.with_columns(column.filter(pl.Series(near)).alias(f"time{i}") for i, column in enumerate(times))
+    return len(found) - found.n_unique()
+
+
+def log_line(events: Events, rows: int, cases: int, case_line: str, left_out: int, twice: int) -> str:
     what = events.files[0] if len(events.files) == 1 else f"{len(events.files):,} files"
     without = f", {left_out:,} more left out that are not complete ({LIFECYCLE})" if left_out else ""
     kinds = " and ".join(events.kinds)
-    return f"log: {Path(what).name}, {kinds}, {rows:,} attempts{without}; {cases:,} traces ({case_line})"
+    again = (
+        f"; {twice:,} rows say the same as one before (case, time, action, outcome) and count again: leave them out if "
+        "the log has them twice by mistake"
+    )
+    counted = f"{rows:,} attempts{without}; {cases:,} traces ({case_line})"
+    return f"log: {Path(what).name}, {kinds}, {counted}{again if twice else ''}"
 
 
 def offers(table: Table, roles: Roles) -> str:
