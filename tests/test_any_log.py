@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -334,3 +335,161 @@ def test_a_column_that_was_not_used_is_named_before_labels_are_blamed(tmp_path: 
     assert "), --arg book (b" in warning
     learned = learn(read_traces(path, columns=Columns(arguments=("person", "book"))), Windows())
     assert not learned.figures.warnings
+
+
+def test_a_column_that_only_numbers_rows_is_no_action(tmp_path: Path) -> None:
+    """A robot's log: `step` is a usual name of actions, and here it counts; `skill` is what was done."""
+    skills = ["goto", "pick", "goto", "place", "goto"]
+    rows = [{"run": run, "step": n, "skill": skill, "target": f"t{(run + n) % 3}", "success": n % 2 == 0}
+            for run in range(4) for n, skill in enumerate(skills)]  # fmt: skip
+    path = write(tmp_path / "robot.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    dataset = read_traces(path)
+    assert dataset[0].actions == tuple(skills)
+    assert dataset.origin is not None
+    assert "--arg target" in dataset.origin.understood[1]
+    assert "--arg step" not in dataset.origin.understood[1]  # a number of a row is no argument either
+    assert read_traces(path, columns=Columns(action="step"))[0].actions == tuple("01234")
+
+
+@pytest.mark.parametrize("name", ["step", "event", "activity"])
+def test_numbers_of_rows_alone_are_no_actions(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", f"case,{name},status\n" + "1,1,ok\n1,2,ok\n2,1,ok\n2,2,denied\n")
+    with pytest.raises(TraceError, match=f"known to be the action: '{name}' only numbers the rows .*--action COLUMN"):
+        read_traces(path)
+    assert read_traces(path, columns=Columns(action=name))[1].actions == ("1", "2")
+
+
+def test_actions_may_be_numbers_that_come_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "case,activity,status\n1,3,ok\n1,7,ok\n1,3,ok\n")
+    assert read_traces(path)[0].actions == ("3", "7", "3")
+
+
+def test_rows_that_are_there_twice_are_told(tmp_path: Path) -> None:
+    """They are kept: only who wrote the log knows whether something was tried twice at once."""
+    times = ["10:00", "10:00", "10:01", "10:01", "10:02"]
+    said = [("open", "ok"), ("open", "ok"), ("close", "ok"), ("close", "denied"), ("open", "ok")]
+    rows = [f"{case},{a},{o},2026-01-01T{t}\n" for case in (1, 2) for t, (a, o) in zip(times, said, strict=True)]
+    for chosen in (rows, rows[::-1]):
+        dataset = read_traces(write(tmp_path / "x.csv", "case,activity,status,time\n" + "".join(chosen)))
+        assert dataset.origin is not None
+        assert dataset.origin.understood[0].partition("; 2 traces (column case); ")[2].startswith("2 rows say the same")
+        assert len(dataset[0].actions) == 5
+    once = [row for i, row in enumerate(rows) if i % 5 != 1]
+    for text in ("case,activity,status,time\n" + "".join(once), "case,activity,status,when_\n" + "".join(rows)):
+        found = read_traces(write(tmp_path / "x.csv", text)).origin
+        assert found is not None
+        assert "say the same" not in found.understood[0]
+
+
+def test_empty_outcomes_have_a_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "case,activity,status\n1,a,ok\n1,b,denied\n1,c,\n")
+    with pytest.raises(TraceError, match=r'\(3: ok, denied, \(empty\), written ""\)'):
+        read_traces(path)
+    with pytest.raises(TraceError, match=r'\'denied\' .* understood as refused, but with --refused "" alone it worked'):
+        read_traces(path, refused=[""])
+    with pytest.raises(TraceError, match=r"'ok' .*understood as worked, but with --worked \"\" alone it was refused"):
+        read_traces(path, worked=[""])
+    assert read_traces(path, worked=["ok"], refused=[""])[0].ok == (True, False, False)
+    assert read_traces(path, refused=["", "denied"])[0].ok == (True, False, False)
+
+
+ORDERS = "customer,what,verdict\n" + "".join(f"{n},open,green\n{n},open,red\n{n},close,green\n" for n in range(6))
+OTHER = ORDERS.replace("red", "amber")  # with a word that the first log did not have, and without one that it had
+TOLD = ("--case", "customer", "--action", "what", "--ok", "verdict", "--worked", "green")
+
+
+def test_a_run_knows_the_columns_of_its_log(tmp_path: Path, run: Run) -> None:
+    for name, text in (("log.csv", ORDERS), ("other.csv", OTHER), ("plain.csv", "case,action,ok\n1,open,true\n")):
+        write(tmp_path / name, text)
+    result = run("learn", "log.csv", *TOLD, "--out", "r", "--hold-out", "0")
+    assert result.returncode == 0, result.stderr
+    assert load(tmp_path / "r").columns == Columns("customer", "what", "verdict", words=Words(("green",)))
+    for line in ("judge r other.csv", "evaluate r --test other.csv", "next r other.csv:2", "why r other.csv:2",
+                 "judge r plain.csv", "learn other.csv --update r --out r2"):  # fmt: skip
+        result = run(*line.split())
+        assert result.returncode == 0, (line, result.stderr)
+    assert load(tmp_path / "r2").columns == load(tmp_path / "r").columns
+    learned = load(tmp_path / "r")
+    assert learned.judge(tmp_path / "other.csv").is_possible
+    assert learned.accuracy(tmp_path / "other.csv") == 1.0
+    (tmp_path / "r" / "columns.json").write_text('{"case": 3}')
+    with pytest.raises(FileError, match="a file of the run is broken"):
+        load(tmp_path / "r")
+    (tmp_path / "r" / "columns.json").unlink()  # as in folders of before
+    before = load(tmp_path / "r")
+    assert before.columns is None
+    with pytest.raises(TraceError, match="no column is known to be the action"):
+        before.judge(tmp_path / "other.csv")
+
+
+def test_what_is_said_now_wins_over_what_was_kept(tmp_path: Path) -> None:
+    kept = Columns("customer", "what", "verdict", words=Words((), ("red",)))
+    text = "customer,shop,what,verdict,ok\n1,7,a,red,yes\n1,8,b,green,no\n"
+    path = write(tmp_path / "x.csv", text)
+    assert [trace.ok for trace in read_traces(path, kept=kept)] == [(False, True)]
+    assert [trace.ok for trace in read_traces(path, kept=kept, ok="ok")] == [(True, False)]
+    assert [trace.actions for trace in read_traces(path, kept=kept, case="shop")] == [("a",), ("b",)]
+    assert read_traces(path, kept=kept, refused=["green"], worked=["red"])[0].ok == (True, False)
+
+
+def test_columns_are_plain_keywords_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", ORDERS)
+    told = Columns("customer", "what", "verdict", words=Words((), ("red",)))
+    found = read_traces(path, case="customer", action="what", ok="verdict", refused=["red"])
+    assert list(found) == list(read_traces(path, columns=told))
+    assert read_traces(path, columns=told, case="file")[0].actions[:2] == ("open", "open")
+    with pytest.raises(UserError, match="no column 'customers' for --case"):
+        read_traces(path, case="customers")
+
+
+def test_frames_are_understood_as_files_are(tmp_path: Path) -> None:
+    log = everyday_log("door", 20)
+    WRITERS["csv"](log, tmp_path / "log.csv")
+    frame = pl.read_csv(tmp_path / "log.csv", separator=";")
+    expected = list(read_traces(tmp_path / "log.csv"))
+    dataset = read_traces(frame)
+    assert list(dataset) == expected
+    assert list(read_traces(frame.lazy())) == expected
+    assert dataset.origin is not None
+    assert dataset.origin.understood[0].startswith("log: DataFrame, a frame of polars, ")
+    learned = learn(frame, Windows())
+    assert learned.pddl() == learn(tmp_path / "log.csv", Windows()).pddl()
+    assert learned.judge(frame).is_possible
+    odd = pl.DataFrame({"who": [1, 1, 2], "activity": ["a", None, "c"], "ok": [True, False, True]})
+    with pytest.raises(TraceError, match="DataFrame:2: the action is empty"):
+        read_traces(odd, case="who")
+
+
+def test_pandas_frames_are_read_without_arrow() -> None:
+    pandas = pytest.importorskip("pandas")
+    when = pandas.to_datetime(["2026-01-01 10:01", "2026-01-01 10:00", "2026-01-01 10:00"])
+    frame = pandas.DataFrame(
+        {"case": [1, 1, None], "activity": pandas.Categorical(["b", "a", "c"]), "time": when, "ok": [True, False, True],
+         "what": ["x", None, "y"]}
+    )  # fmt: skip
+    frame["case"] = frame["case"].fillna(2)
+    found = list(read_traces(frame))
+    assert found == [Trace(("a", "b"), (False, True)), Trace(("c",), (True,))]
+    frame.columns = ["case", "activity", "time", "ok", "ok"]
+    with pytest.raises(TraceError, match="the column 'ok' is there twice"):
+        read_traces(frame)
+
+
+NO_LOGS = """
+import polars as pl, trace2strips as t2s
+for value in (None, 5, object(), {"a": 1}, [1], [], b"x", pl.Series(["a"]), pl.DataFrame()):
+    for read in (t2s.read_traces, t2s.learn):
+        try:
+            read(value)
+        except t2s.UserError as error:
+            print(error)
+"""
+
+
+def test_what_is_no_log_is_told() -> None:
+    """In a process of its own, where nothing checks types."""
+    done = subprocess.run([sys.executable, "-c", NO_LOGS], capture_output=True, text=True, check=True)
+    told = done.stdout.splitlines()
+    assert len(told) == 18
+    assert told[0].startswith("None is no file of traces (hint: a path, a list of paths, or a pandas or polars frame")
+    assert told[-1].startswith("DataFrame: no trace in the file")

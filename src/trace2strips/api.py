@@ -53,9 +53,9 @@ def accuracy(model: Model, traces: Traces) -> float:
     """
     if isinstance(model, str | PathLike) and Path(model).is_dir():
         model = load(Path(model))
-    dataset = as_dataset(traces)
     if isinstance(model, Learned):
-        return model.accuracy(dataset)
+        return model.accuracy(traces)
+    dataset = as_dataset(traces)
     if not len(dataset):
         raise TraceError("there is no trace to test on", hint="at least one")
     if unknown := int((unknown_starts(dataset) | dataset.untold).sum()):

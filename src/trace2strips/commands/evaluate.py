@@ -93,7 +93,7 @@ def evaluate(
         unknown = error
     if test is not None:
         columns = told_columns(case, action, ok, time, arg, worked, refused)
-        dataset = read_traces(test, columns=columns)
+        dataset = read_traces(test, columns=columns, kept=learned.columns)
         learned = with_file(test, lambda: learned.tested_on(dataset))
     metrics = learned.figures.record()
     report = None

@@ -142,7 +142,7 @@ def read_log(learned: Learned, run: Path) -> Dataset | None:
     for path in (named, run.parent / named.name, run / named.name):
         if path.is_file():
             try:
-                dataset = read_traces(str(path))
+                dataset = read_traces(str(path), kept=learned.columns)
                 learned.check_names(dataset)
             except UserError:
                 return None

@@ -51,7 +51,7 @@ def judge(
     if csv is not None:
         check_writable(csv, force)
     learned = load(run)
-    dataset = read_traces(log, columns=told_columns(case, action, ok, time, arg, worked, refused))
+    dataset = read_traces(log, columns=told_columns(case, action, ok, time, arg, worked, refused), kept=learned.columns)
     found = with_file(log, lambda: learned.judge(dataset))
     if csv is not None:
         with writing_text(csv, force=force) as stream:

@@ -112,7 +112,7 @@ def learn(
     from trace2strips.commands.learning_run import finish, run_learner
     from trace2strips.commands.own_world import learn_own_world
     from trace2strips.commands.streamed_run import is_large, learn_streamed
-    from trace2strips.learners.learner import Job
+    from trace2strips.learners.learner import Job, columns_of
     from trace2strips.learners.learning import load
     from trace2strips.learners.registry import make_learner
     from trace2strips.learners.runs import open_run
@@ -143,11 +143,11 @@ def learn(
         if given or learner not in (DEFAULT, "windows"):
             raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
         before = load(update)
-        dataset = read_traces(traces, columns=columns)
+        dataset = read_traces(traces, columns=columns, kept=before.columns)
         show_understood(dataset, quiet)
         learned = with_file(traces, lambda: before.update(dataset))
         if test is not None:
-            tests = read_traces(test, columns=columns)
+            tests = read_traces(test, columns=columns, kept=learned.columns)
             learned = with_file(test, lambda: learned.tested_on(tests))
         with open_run(out or update, learned.settings, force or out is None):
             finish(learned, dataset, traces, out or update, quiet)
@@ -164,7 +164,7 @@ def learn(
         return
     dataset = read_traces(files, columns=columns)
     show_understood(dataset, quiet)
-    testing = None if test is None else read_traces(test, columns=columns)
+    testing = None if test is None else read_traces(test, columns=columns, kept=columns_of(dataset))
     chosen = chosen.told_by(dataset)
     with_file(traces, lambda: chosen.check(dataset))
     if testing is not None:

@@ -34,16 +34,18 @@ def learn_streamed(
     ray: str | None, seed: int, force: bool, quiet: bool,
 ) -> Iterator[Learned]:  # fmt: skip
     """Shard by shard, here or on a cluster, in a run folder that nobody else gets until this is left."""
+    from dataclasses import replace
     from functools import partial
 
     from trace2strips.learners.holding_out import with_held_out
-    from trace2strips.learners.learner import Job
+    from trace2strips.learners.learner import Job, columns_of
     from trace2strips.learners.runs import RunLog, open_run
     from trace2strips.learners.windows.learner import Windows
     from trace2strips.learners.windows.spreading import OnRay
     from trace2strips.learners.windows.streaming import Here, Runner, beginning, first_traces, hash_files, learn_shards
     from trace2strips.ray_cluster import connected
     from trace2strips.traces import read_traces
+    from trace2strips.traces.columns import FILE, NONE, OPTIONS
     from trace2strips.traces.formats import find_all, is_event_log
     from trace2strips.traces.shards import find_shards
 
@@ -51,7 +53,7 @@ def learn_streamed(
         raise UserError(
             f"learner {learner.name!r} needs the whole log in memory", hint="--learner windows learns shard by shard"
         )
-    files = find_all(paths)
+    files, said = find_all(paths), columns
     if len(files) > 1 and all(map(is_event_log, files)):
         from trace2strips.traces.events import settled
         from trace2strips.traces.tables import read_table
@@ -61,6 +63,8 @@ def learn_streamed(
     shards = find_shards(files)
     first = first_traces(shards, read)
     show_understood(first, quiet)
+    if (kept := columns_of(first)) is not None:  # what the first file does not have may be in others
+        kept = replace(kept, **{role: getattr(said, role) for role in OPTIONS if getattr(kept, role) in (NONE, FILE)})
     chosen = learner.told_by(first)
     testing = None if test is None else read(test)
     data = hash_files(files)
@@ -81,4 +85,4 @@ def learn_streamed(
             learned = with_file(str(test), lambda: learned.tested_on(testing))
         elif hold_out != 0:
             learned = with_held_out(learned, beginning(shards, learned.vocabulary, read), hold_out)
-        yield learned
+        yield replace(learned, columns=kept)

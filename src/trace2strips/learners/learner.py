@@ -41,6 +41,7 @@ from trace2strips.schemas import Schema, record_of
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.traces.checking import Contradiction, find_contradictions
+from trace2strips.traces.columns import Columns
 from trace2strips.traces.examples import goal_after, read_example
 from trace2strips.traces.one_trace import read_trace
 from trace2strips.traces.reading import Traces, as_dataset, as_trace
@@ -413,6 +414,11 @@ def figures_schema() -> Schema:
     return Schema(record_of(Figures, "ignore"))
 
 
+def columns_of(dataset: Dataset) -> Columns | None:
+    """Those that were used, of a log of events."""
+    return None if dataset.origin is None else dataset.origin.columns
+
+
 def basic_figures(dataset: Dataset, errors: int, seconds: float, consistent: bool = False) -> Figures:
     """What is measured of every learner. `consistent`: there are no contradictions, it is known already."""
     contradictions = [] if consistent else find_contradictions(dataset)
@@ -453,6 +459,7 @@ class Learned:
     lifted: Lifted | None = field(default=None, repr=False)
     summary: Any = field(default=None, repr=False)  # of windows: what is kept of the log (`windows.summary.Summary`)
     suspects: tuple[Suspect, ...] = field(default=(), repr=False)  # of windows: labels that are probably wrong
+    columns: Columns | None = field(default=None, repr=False)  # of the log of events; others are read alike
 
     @staticmethod
     def of(
@@ -501,8 +508,9 @@ class Learned:
         figures = self.figures.record()
         suspects = to_csv(self.suspects) if self.suspects else None
         record = RunRecord(
-            self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary, suspects, support
-        )
+            self.settings, figures, self.vocabulary, self.world, self.weights, lifted, files, summary, suspects,
+            support, self.columns,
+        )  # fmt: skip
         write_run(record, folder)
 
     @property
@@ -512,9 +520,10 @@ class Learned:
 
     def update(self, traces: Traces, watch: Watcher | None = None) -> Learned:
         """With these traces behind those that were learned from: the same model as from all at once."""
-        dataset = as_dataset(traces)
+        dataset = as_dataset(traces, self.columns)
         self.learner.check(dataset)
-        return self.learner.update(self, dataset, Job(self.seed, None, watch))
+        found = self.learner.update(self, dataset, Job(self.seed, None, watch))
+        return replace(found, columns=self.columns or columns_of(dataset))
 
     def ask(self, trace: OneTrace, action: str) -> Any:
         """Does the action work after this trace? A `Reply`: works or refused for certain, or open, with the model's
@@ -535,7 +544,7 @@ class Learned:
 
     def judge(self, traces: Traces) -> Judgement:
         """Every attempt of another log, given as `learn` takes it: as expected, surprising, impossible or unknown."""
-        dataset = as_dataset(traces)
+        dataset = as_dataset(traces, self.columns)
         if not len(dataset):
             raise TraceError("there is no trace to judge", hint="at least one")
         unknown = self.learner.unknown_names(self.vocabulary, dataset.vocabulary)
@@ -600,7 +609,7 @@ class Learned:
 
     def one_trace(self, trace: OneTrace, action: str | None = None) -> Trace:
         """A trace as it may be given, with names that are known; and so is the action."""
-        found = read_trace(trace) if isinstance(trace, str) else as_trace(1, trace)
+        found = read_trace(trace, self.columns) if isinstance(trace, str) else as_trace(1, trace)
         _ = self.questions  # who cannot answer says so first
         more = () if action is None else (Trace((action,), (False,), found.init, found.state),)
         self.learner.check_names(self.vocabulary, Dataset.of([found, *more]).vocabulary)
@@ -635,7 +644,9 @@ class Learned:
         if after is not None:
             known = world.model.action_index
             wanted &= goal_after(
-                world, start, read_example(after, known) if isinstance(after, str) else as_trace(1, after)
+                world,
+                start,
+                read_example(after, known, self.columns) if isinstance(after, str) else as_trace(1, after),
             )
         knows = certain or self.summary is not None
         first = self.learner.first_trace(self, world, init) if knows else None  # who does not know says so
@@ -683,18 +694,18 @@ class Learned:
 
     def errors(self, traces: Traces) -> int:
         """Traces with a wrong prediction. Names that training did not have are the user's error."""
-        dataset = as_dataset(traces)
+        dataset = as_dataset(traces, self.columns)
         self.check_names(dataset)
         return int(self.predictor.wrong_traces(dataset).sum())
 
     def accuracy(self, traces: Traces) -> float:
         """The share of traces, given as `learn` takes them, in which every position is predicted rightly."""
-        dataset = as_dataset(traces)
+        dataset = as_dataset(traces, self.columns)
         return 1 - self.errors(dataset) / len(dataset)  # who gives no trace is told so
 
     def tested_on(self, traces: Traces) -> Learned:
         """The same with figures of these test traces."""
-        dataset = as_dataset(traces)
+        dataset = as_dataset(traces, self.columns)
         errors = self.errors(dataset)
         found: dict[str, Any] = {"test_errors": errors, "test_accuracy": 1 - errors / len(dataset)}
         if self.figures.model_train_errors is not None:  # the network predicts, a model was read out of it

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from trace2strips.errors import FileError, UserError
-from trace2strips.learners.learner import Figures, Job, Learned, Learner, Watcher
+from trace2strips.learners.learner import Figures, Job, Learned, Learner, Watcher, columns_of
 from trace2strips.learners.registry import learner_class, make_learner
 from trace2strips.learners.runs import broken, read_run
 from trace2strips.learners.suspects import from_csv
@@ -32,10 +33,10 @@ def learn(
     dataset = as_dataset(traces)
     learner = learner.told_by(dataset)
     learner.check(dataset)
-    testing = None if test is None else as_dataset(test)
+    testing = None if test is None else as_dataset(test, columns_of(dataset))
     if testing is not None:
         learner.check_names(dataset.vocabulary, testing.vocabulary)  # told before the work, not after it
-    learned = learner.learn(dataset, Job(seed, folder, watch))
+    learned = replace(learner.learn(dataset, Job(seed, folder, watch)), columns=columns_of(dataset))
     return learned if testing is None else learned.tested_on(testing)
 
 
@@ -54,4 +55,6 @@ def load(folder: str | Path) -> Learned:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, UserError):
         raise broken(folder) from None
-    return Learned(learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted, summary, suspects)
+    return Learned(
+        learner, seed, data, run.vocabulary, run.world, figures, run.weights, lifted, summary, suspects, run.columns
+    )

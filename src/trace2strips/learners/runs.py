@@ -9,6 +9,7 @@ domain.pddl, problem….pddl of a lifted model: the domain, and the starts that 
 support.txt           of windows: how sure each precondition and effect is (also in model.json)
 summary.json.gz       of windows: what is kept of the log
 own-world.json        of a world of the user's own: what was learned against the hidden domain
+columns.json          of a log of events: what its columns are, so that others are read alike
 suspects.csv          labels that are probably wrong, where there are some
 log.jsonl, events.…   how training went, for plain tools and for TensorBoard
 checkpoint-….safetensors while training runs: a run that was killed goes on there
@@ -40,9 +41,11 @@ from trace2strips.model.world import WorldModel, vocabulary_from_json, world_fro
 from trace2strips.pddl import format_model
 from trace2strips.schemas import Schema, dump, record, record_of
 from trace2strips.traces import Dataset
+from trace2strips.traces.columns import Columns
+from trace2strips.traces.outcomes import Words
 
 KEPT = "shards"  # what is ready of a log that is learned shard by shard
-SUMMARY, SUSPECTS = "summary.json.gz", "suspects.csv"
+SUMMARY, SUSPECTS, COLUMNS = "summary.json.gz", "suspects.csv", "columns.json"
 MOST_BYTES = 2**28  # of a summary, unpacked: more is no summary but a trap
 BEFORE = (".log", ".part")  # what a run that was killed at its very beginning may leave in a folder
 PREVIOUS = "previous"  # the results of the run before, while it is done anew
@@ -59,6 +62,7 @@ RESULT_FILES = (
     "explore.html",
     "summary.json.gz",
     "suspects.csv",
+    "columns.json",
     "own-world.json",
     "weights.safetensors",
     "log.jsonl",
@@ -94,6 +98,7 @@ SCHEMAS = {  # what is looked at of the files of a run; a later version may say 
         )
     ),
 }
+KEPT_COLUMNS = Schema(record_of(Columns, "ignore"))
 LOGGED = Schema(record("Logged", {"attempt": int, "step": int, "stage": str}, {}, "ignore"))
 
 
@@ -111,6 +116,7 @@ class RunRecord:
     summary: str | None = None  # what is kept of the log
     suspects: str | None = None  # labels that are probably wrong
     support: list[dict[str, Any]] = field(default_factory=list)  # how sure each precondition and effect is
+    columns: Columns | None = None  # of the log of events that was learned from
 
 
 @contextmanager
@@ -202,6 +208,8 @@ def write_run(run: RunRecord, folder: Path) -> None:
     if run.suspects is not None:
         with writing_text(folder / SUSPECTS, force=True) as stream:
             stream.write(run.suspects)
+    if run.columns is not None:
+        write_json(folder / COLUMNS, asdict(run.columns))
     if run.weights is not None:
         with writing(folder / "weights.safetensors", force=True) as raw:
             raw.write(pack_arrays(dict(run.weights), {"learner": str(run.settings["learner"])}))
@@ -235,9 +243,18 @@ def read_run(folder: Path) -> RunRecord:
             model.get("lifted"),
             summary=read_text(folder / SUMMARY, MOST_BYTES) if (folder / SUMMARY).exists() else None,
             suspects=read_text(folder / SUSPECTS, MOST_BYTES) if (folder / SUSPECTS).exists() else None,
+            columns=read_columns(folder / COLUMNS),
         )
     except (ValueError, KeyError, TypeError, SafetensorError, ModelError, TraceError):
         raise broken(folder) from None
+
+
+def read_columns(path: Path) -> Columns | None:
+    """None in folders of before, and where no log of events was learned from."""
+    if not path.exists():
+        return None
+    found = KEPT_COLUMNS.parse(read_text(path))
+    return Columns(**found | {"words": Words(**found.get("words", {}))})
 
 
 def broken(folder: Path) -> FileError:

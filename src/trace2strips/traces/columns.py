@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from trace2strips.errors import shorten, suggest
 from trace2strips.traces.outcomes import EXIT, MESSAGES, Words
@@ -28,7 +29,7 @@ USUAL: dict[str, tuple[str, ...]] = {  # of each role: names in groups, the bett
     "action": (
         "concept:name",
         "action activity action_name activity_name",
-        "event event_name tool tool_name operation task task_name command function function_name method",
+        "event event_name tool tool_name operation task task_name skill command function function_name method",
         "event_type step activity_id verb request name",
     ),
     "ok": (
@@ -71,6 +72,26 @@ class Columns:
     def __bool__(self) -> bool:
         return self != Columns()
 
+    def over(self, kept: Columns, names: Sequence[str]) -> Columns:
+        """With what was kept of another log where nothing is said here, as far as a log with these columns has it."""
+
+        def has(name: str | None) -> bool:
+            return name is not None and normal(name) in map(normal, names)
+
+        said = {name for name in (self.case, self.action, self.ok, self.time, self.start, *self.arguments) if name}
+        found: dict[str, Any] = {}
+        for role in (*OPTIONS, "start"):
+            name = getattr(kept, role)
+            absent = role in ("case", "ok", "time") and name in (NONE, FILE)
+            if getattr(self, role) is None and (absent or has(name)) and name not in said:
+                found[role] = name
+        if not self.arguments and all(map(has, kept.arguments)) and not said & set(kept.arguments):
+            found["arguments"] = kept.arguments
+        column = self.ok if self.ok is not None else found.get("ok")
+        if not self.words and kept.words and column is not None and column == kept.ok:
+            found["words"] = replace(kept.words, kept=True)
+        return replace(self, **found)
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -85,6 +106,13 @@ class Roles:
     lifecycle: int | None
     others: tuple[int, ...]
 
+    def said(self, names: Sequence[str], told: Columns) -> Columns:
+        """As a user would say them, for another log of the same kind."""
+        found = {role: names[i] for role in ("case", "action", "ok") if (i := getattr(self, role)) is not None}
+        if len(self.time) == 1:
+            found["time"] = names[self.time[0]]
+        return replace(told, **found)
+
     @property
     def used(self) -> tuple[int, ...]:
         single = (self.case, self.action, self.ok, self.start, self.lifecycle)
@@ -97,8 +125,15 @@ def normal(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", name).casefold()
 
 
-def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], bool], many_files: bool) -> Roles:
-    """`is_outcome` says whether the words of a column can be outcomes."""
+def find_roles(
+    names: Sequence[str],
+    told: Columns,
+    is_outcome: Callable[[int], bool],
+    many_files: bool,
+    counts: Callable[[int, int | None], bool] = lambda *_: False,
+) -> Roles:
+    """`is_outcome` says whether the words of a column can be outcomes; `counts`, whether those of one only number the
+    rows of their cases, which another column may name: it is the action only if that is said."""
     taken: dict[int, str] = {}
 
     def given(name: str, option: str) -> int:
@@ -120,11 +155,16 @@ def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], 
             absent = name.casefold() in nothing and normal(name) not in map(normal, names)
             said[role] = None if absent else given(name, option)
     found: dict[str, int | None] = {}
+    numbering = list[int]()
     for role in OPTIONS:
         if role in said:
             found[role] = said[role]
             continue
         candidates = usual(names, role, taken)
+        if role == "action":
+            while candidates and (numbers := [i for i in candidates if counts(i, found["case"])]):
+                numbering += numbers
+                candidates = usual(names, role, taken | dict.fromkeys(numbering, ""))
         if role == "ok":
             fitting = [i for i in candidates if told.words or is_outcome(i)]
             strong = [i for i in candidates if any(normal(names[i]) in group.split() for group in USUAL["ok"][:2])]
@@ -134,7 +174,8 @@ def find_roles(names: Sequence[str], told: Columns, is_outcome: Callable[[int], 
             taken[number] = OPTIONS[role]
     listed = ", ".join(shorten(name, 30) for name in names[:12]) or "none"
     if found["action"] is None:
-        raise MalformedError("no column is known to be the action", f"--action COLUMN; columns: {listed}")
+        but = f": {shorten(names[numbering[0]])!r} only numbers the rows" if numbering else ""
+        raise MalformedError(f"no column is known to be the action{but}", f"--action COLUMN; columns: {listed}")
     if found["case"] is None and "case" not in said and not many_files:
         hint = f"--case COLUMN, or --case file: each file is one trace; columns: {listed}"
         raise MalformedError("no column is known to tell the traces apart", hint)

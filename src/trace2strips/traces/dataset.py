@@ -14,6 +14,7 @@ from trace2strips.errors import TraceError, with_file
 from trace2strips.model.goals import START
 from trace2strips.model.strips import Atom, State
 from trace2strips.model.vocabulary import Kind, Vocabulary
+from trace2strips.traces.columns import Columns
 from trace2strips.traces.dataset_file import read_fields, write_fields
 from trace2strips.traces.trace import Trace
 
@@ -36,6 +37,7 @@ class Origin:
     line: Int64[np.ndarray, " attempts"]
     understood: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # of a file: the names of its traces, where rows of other files would belong to them
+    columns: Columns | None = None  # that were used, for another log of the same kind
 
     def place(self, attempt: int) -> tuple[str, int]:
         return self.files[int(self.file[attempt])], int(self.line[attempt])

@@ -5,8 +5,10 @@ What was understood is kept in five lines for people; where each attempt stands,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from jaxtyping import Bool, Int, Int64
 from trace2strips.errors import TraceError, printable, shorten
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
-from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles
+from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles, normal
 from trace2strips.traces.dataset import OFFER, Dataset, Origin, token_type
 from trace2strips.traces.names import join_list
 from trace2strips.traces.outcomes import read_outcomes, understood
@@ -27,6 +29,7 @@ from trace2strips.traces.times import TimeError, as_numbers, is_in_order
 FEW = 4  # values that are shown
 OFFERED = 4  # columns that are offered as arguments
 COMPLETE = "complete"
+WHOLE = re.compile(r"[+-]?\d+(?:\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def settled(table: Table, told: Columns) -> Columns:
     """What is said of columns and what the first of several files shows, so that all are read alike."""
     names = table.names
     try:
-        roles = find_roles(names, told, lambda i: can_be_outcome(table, i), True)
+        roles = find_roles(names, told, lambda i: can_be_outcome(table, i), True, partial(numbers_rows, table))
     except MalformedError as error:
         raise TraceError(str(error), file=table.file, hint=error.hint) from None
     time = told.time if len(roles.time) > 1 else names[roles.time[0]] if roles.time else NONE
@@ -101,7 +104,8 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     """`decode`: names are written with codes as in addresses of web pages, as our own CSV files are."""
     first = tables[0]
     try:
-        roles = find_roles(first.names, told, lambda i: can_be_outcome(first, i), len(tables) > 1)
+        many = len(tables) > 1
+        roles = find_roles(first.names, told, lambda i: can_be_outcome(first, i), many, partial(numbers_rows, first))
     except MalformedError as error:
         line = 1 if first.kind.startswith("CSV") else None
         raise TraceError(str(error), file=first.file, line=line, hint=error.hint) from None
@@ -123,6 +127,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
         case, start = number[case], [start[i] for i in later] if start else []
     offsets = boundaries(case if order is None else case[order], cases)
     refuse_long(events, case, offsets)
+    twice = repeated_rows(events, case, token, labels, order)
     if order is not None:
         labels, token = labels[order], token[order]
         events = replace(events, frame=pl.DataFrame(), file=events.file[order], line=events.line[order])
@@ -138,8 +143,11 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
         names_line += OFFER + other
     if roles.ok is None and (other := possible_outcomes(first, roles)):
         outcome_line += f" (or does a column say it? {other})"
-    lines = (log_line(events, len(token), cases, case_line, left_out), names_line, outcome_line, order_line, start_line)
-    origin = Origin(events.files, events.file.astype(np.uint32), events.line, tuple(map(printable, lines)), named_cases)
+    log = log_line(events, len(token), cases, case_line, left_out, twice)
+    lines = (log, names_line, outcome_line, order_line, start_line)
+    said = tuple(map(printable, lines))
+    used = roles.said(first.names, told)
+    origin = Origin(events.files, events.file.astype(np.uint32), events.line, said, named_cases, used)
     return Dataset(
         vocabulary,
         np.insert(of_name[token], offsets[:-1], begins).astype(token_type(vocabulary)),
@@ -155,6 +163,20 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
 def can_be_outcome(table: Table, column: int) -> bool:
     found = Coded.of(table.sample[str(column)])
     return len(found.words) <= 100 and understood(table.names[column], words_of(found))
+
+
+def numbers_rows(table: Table, column: int, case: int | None) -> bool:
+    """Whether a column holds whole numbers that tell the rows of each case apart, as 0, 1, 2 … do: what is done again
+    and again would come twice. Numbers of steps are none of actions even where they come twice."""
+    found = Coded.of(table.sample[str(column)])
+    if not all(WHOLE.fullmatch(word) for word in found.words):
+        return False
+    if normal(table.names[column]) == "step":
+        return True
+    of = np.zeros(len(found.codes), dtype=np.int64) if case is None else Coded.of(table.sample[str(case)]).codes
+    pairs = np.unique(np.stack([of, found.codes])[:, found.codes >= 0], axis=1)
+    several = len(found.codes) > len(np.unique(of))  # a case with two rows shows it
+    return several and pairs.shape[1] == int((found.codes >= 0).sum())
 
 
 def words_of(found: Coded) -> tuple[str, ...]:
@@ -384,11 +406,41 @@ def refuse_long(events: Events, case: Int[np.ndarray, " rows"], offsets: Int64[n
         raise events.error(int(np.argmax(case == longest)), message, "split it into several traces: --case COLUMN")
 
 
-def log_line(events: Events, rows: int, cases: int, case_line: str, left_out: int) -> str:
+def repeated_rows(
+    events: Events,
+    case: Int[np.ndarray, " rows"],
+    token: Int[np.ndarray, " rows"],
+    refused: Bool[np.ndarray, " rows"],
+    order: Int64[np.ndarray, " rows"] | None,
+) -> int:
+    """How many rows say the same as one before, at the same time: perhaps written twice. Without times the same may
+    well be tried twice."""
+    if not events.roles.time or len(case) < 2:
+        return 0
+    place = np.arange(len(case)) if order is None else order
+    times = [events.frame[str(i)].gather(place) for i in events.roles.time]
+    with_next = case[place][1:] == case[place][:-1]
+    for column in times:  # equal times stand together, so only these rows are compared
+        with_next &= (column == column.shift(1)).fill_null(False).to_numpy()[1:]
+    near = np.append(with_next, False) | np.append(False, with_next)
+    if not near.any():
+        return 0
+    said = {"case": case, "token": token, "refused": refused}
+    found = pl.DataFrame({name: values[place][near] for name, values in said.items()})
+    found = found.with_columns(column.filter(pl.Series(near)).alias(f"time{i}") for i, column in enumerate(times))
+    return len(found) - found.n_unique()
+
+
+def log_line(events: Events, rows: int, cases: int, case_line: str, left_out: int, twice: int) -> str:
     what = events.files[0] if len(events.files) == 1 else f"{len(events.files):,} files"
     without = f", {left_out:,} more left out that are not complete ({LIFECYCLE})" if left_out else ""
     kinds = " and ".join(events.kinds)
-    return f"log: {Path(what).name}, {kinds}, {rows:,} attempts{without}; {cases:,} traces ({case_line})"
+    again = (
+        f"; {twice:,} rows say the same as one before (case, time, action, outcome) and count again: leave them out if "
+        "the log has them twice by mistake"
+    )
+    counted = f"{rows:,} attempts{without}; {cases:,} traces ({case_line})"
+    return f"log: {Path(what).name}, {kinds}, {counted}{again if twice else ''}"
 
 
 def offers(table: Table, roles: Roles) -> str:
@@ -396,7 +448,8 @@ def offers(table: Table, roles: Roles) -> str:
     shown = []
     for column in roles.others:
         found = Coded.of(table.sample[str(column)])
-        if 2 <= len(found.words) <= max(2, len(table.sample) // 2):
+        few = 2 <= len(found.words) <= max(2, len(table.sample) // 2)
+        if few and not numbers_rows(table, column, roles.case):
             values = ", ".join(shorten(word, 20) for word in found.words[:3])
             more = " …" if len(found.words) > 3 else ""
             shown.append(f"--arg {shorten(table.names[column], 30)} ({values}{more})")

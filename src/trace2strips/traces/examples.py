@@ -7,16 +7,17 @@ from collections.abc import Collection
 from trace2strips.model.goals import NOT, Goal, initial_state, split_names, state_after
 from trace2strips.model.strips import State, StripsModel
 from trace2strips.model.world import WorldModel
+from trace2strips.traces.columns import Columns
 from trace2strips.traces.one_trace import is_file, read_trace
 from trace2strips.traces.trace import Trace
 
 
-def read_example(text: str, actions: Collection[str]) -> Trace:
+def read_example(text: str, actions: Collection[str], kept: Columns | None = None) -> Trace:
     """A trace by its file, its place in a file (FILE:LINE), or as it is written: known actions one after the other, `!`
     before those that were refused, or with `;` between them as `one_trace` says."""
     is_written = text in actions or not (set(text) & set(";|") or is_file(text) or is_file(text.rpartition(":")[0]))
     if not is_written:
-        return read_trace(text)
+        return read_trace(text, kept)
     words = split_names(text, {*actions, *(NOT + action for action in actions)})
     ok = tuple(word in actions or not word.startswith(NOT) for word in words)
     return Trace(tuple(w if worked else w.removeprefix(NOT) for w, worked in zip(words, ok, strict=True)), ok)

@@ -10,11 +10,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import TextIOBase
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
-from trace2strips.errors import FileError, TraceError
+from trace2strips.errors import FileError, TraceError, shorten
 from trace2strips.files import opened, read_lines, reading, unpacked, writing_text
 from trace2strips.model.goals import START
 from trace2strips.model.vocabulary import Kind, Vocabulary
@@ -23,9 +25,28 @@ from trace2strips.traces.csv_log import read_csv, write_csv
 from trace2strips.traces.dataset import SEPARATOR, Dataset, vocabulary_of
 from trace2strips.traces.joining import joined
 from trace2strips.traces.jsonl import read_jsonl, write_jsonl
+from trace2strips.traces.outcomes import Words
 from trace2strips.traces.plain_text import read_plain, write_plain
 from trace2strips.traces.text_files import Numbered, Progress, Stated
 from trace2strips.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from trace2strips.traces.tables import Table
+
+
+@runtime_checkable  # the type checker of the tests asks
+class Frame(Protocol):
+    """A table in memory: of polars, pandas or another library that speaks Arrow."""
+
+    @property
+    def columns(self) -> Any: ...
+
+
+def is_frame(value: Any) -> TypeGuard[Frame]:
+    """Without loading any of these libraries."""
+    library = type(value).__module__.partition(".")[0]
+    tabular = type(value).__name__ in ("DataFrame", "LazyFrame") and library in ("polars", "pandas")
+    return tabular or (hasattr(value, "__arrow_c_stream__") and hasattr(value, "columns"))
 
 
 @dataclass(frozen=True)
@@ -89,44 +110,90 @@ def format_of(path: Path) -> Format | None:
 
 
 def read_traces(
-    path: str | Path | Sequence[Path],
+    path: str | PathLike[str] | Sequence[str | PathLike[str]] | Frame,
     vocabulary: Vocabulary | None = None,
     any_state: bool = False,
     progress: Progress = None,
     arguments: Sequence[str] = (),
     columns: Columns | None = None,
+    *,
+    kept: Columns | None = None,
+    case: str | None = None,
+    action: str | None = None,
+    ok: str | None = None,
+    time: str | None = None,
+    start: str | None = None,
+    worked: Sequence[str] = (),
+    refused: Sequence[str] = (),
 ) -> Dataset:
-    """Any trace file or log of events, a folder or a glob of them, or several, as a dataset. With a vocabulary, a name
-    that it does not have is an error with its line; `any_state` lets the names of initial states pass. `progress` is
-    told how many bytes of a text file are read. `columns` says what the columns of a log of events are, as far as that
-    is not found out; `arguments` are those that hold the arguments of actions and atoms, in order.
+    """Any trace file or log of events, a folder or a glob of them, or several, or a pandas or polars frame, as a
+    dataset. With a vocabulary, a name that it does not have is an error with its line; `any_state` lets the names of
+    initial states pass. `progress` is told how many bytes of a text file are read.
+
+    What the columns of a log of events are is said, as far as it is not found out, by `case`, `action`, `ok`, `time`
+    and `start`; `arguments` are those that hold the arguments of actions and atoms, in order; `worked` and `refused`
+    are words of outcomes. `columns` says all this at once. `kept` is what holds where nothing is said and the log has
+    such columns: what was used of the log that a run was learned from.
     """
-    told = replace(columns or Columns(), arguments=tuple(arguments) or (columns or Columns()).arguments)
-    files = find_all([Path(path)] if isinstance(path, str | Path) else path)
+    told = columns or Columns()
+    given = {"case": case, "action": action, "ok": ok, "time": time, "start": start, "arguments": listed(arguments)}
+    told = replace(told, **{name: value for name, value in given.items() if value})
+    if worked or refused:
+        told = replace(told, words=Words(listed(worked), listed(refused)))
+    if is_frame(path):
+        from trace2strips.traces.frames import table_of
+
+        found = read_tables([table_of(path)], told, kept)
+        return found if vocabulary is None else in_words(found, vocabulary, any_state)
+    files = find_all(as_paths(path))
     if all(is_event_log(file) for file in files):
-        found = read_event_files(files, told, progress)
+        found = read_event_files(files, told, kept, progress)
         return found if vocabulary is None else in_words(found, vocabulary, any_state)
     if len(files) > 1:
-        return joined([read_traces(file, vocabulary, any_state, progress, columns=told) for file in files])
+        parts = [read_traces(file, vocabulary, any_state, progress, columns=told, kept=kept) for file in files]
+        return joined(parts)
     return read_file(files[0], vocabulary, any_state, progress, told)
 
 
-def read_event_files(files: Sequence[Path], told: Columns, progress: Progress) -> Dataset:
-    from trace2strips.traces.events import read_events  # polars is loaded for those who need it
-    from trace2strips.traces.tables import read_table
+def listed(words: Sequence[str]) -> tuple[str, ...]:
+    """One word may stand for itself."""
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def as_paths(path: Any) -> list[Path]:
+    several = path if isinstance(path, list | tuple) else [path]
+    if not several or not all(isinstance(one, str | PathLike) for one in several):
+        hint = "a path, a list of paths, or a pandas or polars frame; learn takes lists of (action, ok) as they are"
+        raise TraceError(f"{shorten(repr(path))} is no file of traces", hint=hint)
+    return [Path(one) for one in several]
+
+
+def read_event_files(
+    files: Sequence[Path], told: Columns, kept: Columns | None = None, progress: Progress = None
+) -> Dataset:
+    from trace2strips.traces.tables import read_table  # polars is loaded for those who need it
 
     tables = [read_table(file) for file in files]
     ours = len(tables) == 1 and is_ours(tables[0].names) and told == Columns(arguments=told.arguments)
+    if ours and kept is not None:  # these columns have their names; others must not be taken for them
+        kept = Columns(arguments=kept.arguments)
     try:
-        found = read_events(tables, told, decode=ours)
+        found = read_tables(tables, told, kept, ours)
     except TraceError:
         if not ours:
             raise
+        told = told if kept is None else told.over(kept, tables[0].names)
         found = read_file(files[0], None, False, None, told)  # it may be right all the same, and knows what is wrong
     if progress:
         for file in files:
             progress(file.stat().st_size)
     return found
+
+
+def read_tables(tables: Sequence[Table], told: Columns, kept: Columns | None, ours: bool = False) -> Dataset:
+    from trace2strips.traces.events import read_events
+
+    return read_events(tables, told if kept is None else told.over(kept, tables[0].names), decode=ours)
 
 
 def is_ours(names: Sequence[str]) -> bool:

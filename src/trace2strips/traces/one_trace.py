@@ -8,22 +8,23 @@ clear(a); ontable(a); handempty | pick-up(a)        initial atoms, or @name, bef
 from __future__ import annotations
 
 from trace2strips.errors import TraceError, shorten
+from trace2strips.traces.columns import Columns
 from trace2strips.traces.formats import ENDINGS, read_traces
 from trace2strips.traces.plain_text import parse_text
 from trace2strips.traces.text_files import MalformedError
 from trace2strips.traces.trace import Trace
 
 
-def read_trace(text: str) -> Trace:
-    """A trace by its file, its place in a file, or as it is written."""
+def read_trace(text: str, kept: Columns | None = None) -> Trace:
+    """A trace by its file, its place in a file, or as it is written. `kept`: columns of a log that was read before."""
     name, _, line = text.rpartition(":")
     if name and line.isdecimal() and is_file(name):
-        dataset = read_traces(name)
+        dataset = read_traces(name, kept=kept)
         if int(line) in dataset.lines:
             return dataset[list(dataset.lines).index(int(line))]
         raise TraceError("no trace begins on this line", file=name, line=int(line))
     if is_file(text):
-        dataset = read_traces(text)
+        dataset = read_traces(text, kept=kept)
         if len(dataset) != 1:
             hint = f"name one by its line: {shorten(text)}:{dataset.lines[0]}" if dataset.lines else "one trace a file"
             raise TraceError(f"there are {len(dataset)} traces where one is asked for", file=text, hint=hint)

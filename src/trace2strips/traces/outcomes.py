@@ -45,6 +45,7 @@ class Words:
 
     worked: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    kept: bool = False  # said of another log of the same kind, which may have more words
 
     def __bool__(self) -> bool:
         return bool(self.worked or self.refused)
@@ -77,9 +78,9 @@ def by_told(column: str, words: Sequence[str], told: Words) -> dict[str, bool]:
     if both := sorted(worked & refused):
         raise MalformedError(f"{both[0]!r} is said to be both worked and refused", "keep it in one of the options")
     for word in sorted(worked | refused):
-        if word not in {plain(w) for w in words}:
+        if word not in {plain(w) for w in words} and not told.kept:
             raise MalformedError(
-                f"{shorten(word)!r} is no word of the column {column!r}", f"its words: {listing(list(words))}"
+                f"{shorten(word)!r} is no word of the column {column!r}", f"its words: {listed(words)}"
             )
     known, found = guess(column, words), {}
     for word in words:
@@ -87,11 +88,28 @@ def by_told(column: str, words: Sequence[str], told: Words) -> dict[str, bool]:
             found[word] = plain(word) in worked
         elif not worked or not refused:
             found[word] = not worked
+            if word in known and known[word] != found[word] and speaks_for_itself(word):
+                raise MalformedError(*against(column, word, told))
         elif word in known:
             found[word] = known[word]
         else:
             raise MalformedError(unknown(column, word), "name it too: --worked WORD or --refused WORD")
     return found
+
+
+def speaks_for_itself(word: str) -> bool:
+    """Whether a word is understood whatever column it stands in; other errors of a column of errors are not."""
+    return plain(word) in WORKED | REFUSED or HTTP.match(plain(word)) is not None
+
+
+def against(column: str, word: str, told: Words) -> tuple[str, str]:
+    """What is wrong where one side alone is named and a word on the other is understood as on this."""
+    side, other = ("refused", "worked") if told.refused else ("worked", "refused")
+    options = " ".join(f"--{side} {shorten(w) or chr(34) * 2}" for w in told.refused or told.worked)
+    opposite = "worked" if other == "worked" else "was refused"
+    message = f"the word {shorten(word)!r} of the column {column!r} is understood as {side}"
+    hint = f"name both sides: {options} --{side} {shorten(word)}, or {options} --{other} {shorten(word)}"
+    return f"{message}, but with {options} alone it {opposite}", hint
 
 
 def guess(column: str, words: Sequence[str]) -> dict[str, bool]:
@@ -120,5 +138,9 @@ def unknown(column: str, word: str) -> str:
     return f"the word {shorten(word)!r} of the column {column!r} is not understood: did it work?"
 
 
+def listed(words: Sequence[str]) -> str:
+    return listing([word or '(empty), written ""' for word in words])
+
+
 def hint_for(words: Sequence[str]) -> str:
-    return f"--worked WORD, --refused WORD ({listing(list(words))}), another column by --ok, or --ok none: all worked"
+    return f"--worked WORD, --refused WORD ({listed(words)}), another column by --ok, or --ok none: all worked"

@@ -1,4 +1,4 @@
-"""Traces as a user may give them: a file's path, a dataset, a list of traces, or lists of (action, ok)."""
+"""Traces as a user may give them: a path, a dataset, a frame, a list of traces, or lists of (action, ok)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from trace2strips.errors import TraceError, shorten
+from trace2strips.traces.columns import Columns
 from trace2strips.traces.dataset import Dataset
-from trace2strips.traces.formats import read_traces
+from trace2strips.traces.formats import Frame, is_frame, read_traces
 from trace2strips.traces.names import join_list
 from trace2strips.traces.trace import Trace
 
 Action = str | Sequence[str]  # a name, or a name and its arguments
-Traces = str | PathLike[str] | Dataset | Iterable[Trace | Sequence[tuple[Action, bool]]]
-HINT = "a path, a Dataset, a list of Trace, or lists such as [('open', True), (('stack', 'a', 'b'), False)]"
+Traces = str | PathLike[str] | Dataset | Frame | Iterable[Trace | Sequence[tuple[Action, bool]]]
+HINT = (
+    "a path, a Dataset, a pandas or polars frame, a list of Trace, "
+    "or lists such as [('open', True), (('stack', 'a', 'b'), False)]"
+)
 
 
-def as_dataset(traces: Traces) -> Dataset:
-    """One dataset, whatever was given."""
+def as_dataset(traces: Traces, kept: Columns | None = None) -> Dataset:
+    """One dataset, whatever was given. `kept`: the columns of a log that was read before, if these are the same."""
     if isinstance(traces, Dataset):
         return traces
     if isinstance(traces, str | PathLike):
-        return read_traces(Path(traces))
+        return read_traces(Path(traces), kept=kept)
+    if is_frame(traces):
+        return read_traces(traces, kept=kept)
     if not isinstance(traces, Iterable):
         raise TraceError(f"{shorten(repr(traces))} are no traces", hint=HINT)
     return Dataset.of([as_trace(number, item) for number, item in enumerate(traces, 1)])

@@ -68,7 +68,7 @@ def parts_of(stream: io.BufferedIOBase) -> Iterator[bytes]:
     return iter(lambda: stream.read(STEP), b"")
 
 
-def check_size(path: Path, rows: int, columns: int) -> None:
+def check_size(path: Path | str, rows: int, columns: int) -> None:
     """Before the cells are made: a small file may stand for many."""
     if columns > MOST_COLUMNS:
         raise TraceError(f"{columns:,} columns, at most {MOST_COLUMNS:,}", file=path, hint="is it a log?")
@@ -219,7 +219,7 @@ def first_line(error: BaseException) -> str:
 # --- tables that are read as a whole ---
 
 
-def whole(path: Path, kind: str, frame: pl.DataFrame, lines: Int64[np.ndarray, " rows"]) -> Table:
+def whole(path: Path | str, kind: str, frame: pl.DataFrame, lines: Int64[np.ndarray, " rows"]) -> Table:
     names = tuple(frame.columns)
     if not names or not len(frame):
         raise TraceError("no trace in the file", file=path)
