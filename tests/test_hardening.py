@@ -4,6 +4,7 @@ trusted, is in SECURITY.md; `benchmarks/attacks.py` attacks from outside."""
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -503,3 +504,88 @@ def test_datasets_are_removed_under_the_lock(tmp_path: Path, monkeypatch: pytest
     DatasetCache(tmp_path).discard(ExperimentRun("blocksworld:2", traces=20, test_traces=20), [])
     assert there == [2]
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", ".other.t2s.x.part", "other.t2s"]
+
+
+# --- folders of a stranger ---
+
+
+@pytest.fixture
+def theirs(learned: Path, tmp_path: Path) -> Path:
+    """A run folder that somebody sent, with the log that it is of."""
+    return Path(shutil.copytree(learned, tmp_path / "run"))
+
+
+@pytest.mark.parametrize("name", ["explore.html", "card.html", "card.md"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_in_a_run_folder_is_replaced_and_not_followed(name: str, there: bool, theirs: Path, run: Run) -> None:
+    """`explore` writes the page into the folder and its name into the card: never where a link there leads to."""
+    outside = theirs.parent / "outside"
+    if there:
+        outside.write_text("mine")
+    (theirs / name).unlink(missing_ok=True)
+    (theirs / name).symlink_to(outside)
+    said = run("explore", "run", "--no-open")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert outside.exists() == there
+    assert not there or outside.read_text() == "mine"
+    assert not (theirs / "explore.html").is_symlink()
+    assert (theirs / "explore.html").stat().st_size > 10_000
+
+
+def test_a_run_that_is_done_anew_stays_in_its_folder(theirs: Path, run: Run) -> None:
+    """Its old results are put aside, its shards too: both into folders of its own, whatever stands under their names."""
+    (theirs.parent / "x.txt").write_text("open !open close !close\n" * 3)
+    outside = theirs.parent / "outside"
+    outside.mkdir()
+    (outside / "model.json").write_text("mine")
+    for name in ("previous", "shards"):
+        (theirs / name).symlink_to(outside)
+    (theirs / "metrics.json").rename(outside / "metrics.json")
+    (theirs / "metrics.json").symlink_to(outside / "metrics.json")
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    assert run("learn", "x.txt", "--stream", "--out", "run", "--force").returncode == 0
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+    assert not (theirs / "metrics.json").is_symlink()
+
+
+ROW = {"stage": "training", "attempt": 1, "step": 3, "loss": 0.5, "accuracy": 0.25, "best": 0.25}
+
+
+@pytest.mark.parametrize("text", [
+    DEEP, "[]", "3", "null", "\udcff", "{}", '{"stage": "training"}', json.dumps(ROW | {"loss": float("nan")}),
+    json.dumps(ROW | {"accuracy": [1]}), json.dumps(ROW | {"step": 10**400}),
+], ids=str.__len__)  # fmt: skip
+def test_a_log_of_training_that_is_shown(text: str, theirs: Path) -> None:
+    from trace2strips.commands.explore import page_of, surroundings
+
+    raw = f"{text}\n{json.dumps(ROW)}\n".encode("utf-8", "surrogateescape")
+    (theirs / "log.jsonl").write_bytes(raw)
+    around = surroundings(t2s.load(theirs), theirs)
+    assert around.training == (() if b"\xff" in raw else (ROW,))
+    assert page_of(t2s.load(theirs), around)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+def test_a_log_of_training_that_is_no_file(kind: str, theirs: Path, run: Run) -> None:
+    path = theirs / "log.jsonl"
+    path.unlink(missing_ok=True)
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "device":
+            path.symlink_to("/dev/zero")
+    assert run("explore", "run", "--no-open").returncode == 0
+
+
+def test_suspects_that_are_none(theirs: Path, run: Run) -> None:
+    """Python's reader of CSV refuses cells of more than 131,072 letters by an error of its own."""
+    header = "file,line,trace,attempt,action,written,probably\n"
+    for text in (header + "x" * 200_000, header + '"' + "x" * 200_000, header + "a,1,1,1,b,worked", "\0", header + "a,x,1,1,b,c,d"):
+        (theirs / "suspects.csv").write_text(text)
+        said = run("evaluate", "run", "--problems", 0)
+        assert (said.returncode, said.stderr) == (
+            2,
+            "trace2strips: run: a file of the run is broken (hint: learn it again)\n",
+        )
