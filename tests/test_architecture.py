@@ -18,7 +18,7 @@ pages: . tables markdown html graph
 
 model: . strips vocabulary world goals lifted state_graph
 traces: trace dataset_file dataset places states checking accuracy names text_files csv_log jsonl plain_text
-traces: outcomes columns times xes tables events joining formats . splitting one_trace examples reading shards
+traces: outcomes columns times sparse xes tables events joining formats . splitting one_trace examples reading shards
 pddl: names grounding parsing writing . unified
 planning: . planners planners.fast_downward planners.mimir planners.plain planners.pyperplan planners.worker workers plans
 worlds: walks domain blocksworld ferry npuzzle maze logistics pddl_files . sampling everyday
