@@ -1,6 +1,7 @@
 """Hostile files, names and neighbours: each is refused in one line or does no harm. What is attacked, and what is
 trusted, is in SECURITY.md; `benchmarks/attacks.py` attacks from outside."""
 
+import datetime
 import gzip
 import json
 import os
@@ -39,6 +40,7 @@ from trace2strips.traces.jsonl import parse_json
 from trace2strips.traces.sparse import series
 from trace2strips.traces.tables import depth, read_table
 from trace2strips.traces.text_files import MalformedError
+from trace2strips.traces.times import as_numbers
 from trace2strips.traces.xes import XesLog
 
 DOOR = [[("open", True), ("open", False), ("close", True), ("close", False)]] * 3
@@ -677,3 +679,33 @@ def test_a_cell_as_long_as_a_tool_may_answer(tmp_path: Path, run: Run) -> None:
     said = run("check", "x.csv", "--refused", "denied", "--worked", "ok")
     assert (said.returncode, said.stderr.count("\n")) == (2, 1)
     assert "x.csv:100005: " in said.stderr
+
+
+def test_bytes_in_parquet(tmp_path: Path) -> None:
+    columns = {"case": ["1", "1"], "activity": [b"open", b"close"], "raw": [b"\xff\x00", None]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "x.parquet")
+    frame = read_table(tmp_path / "x.parquet").read(range(3), ())
+    assert sorted(frame.row(0)) == ["1", "ff00", "open"]
+
+
+TIMES = ["nan", "inf", "-inf", "1e999", "9" * 400]
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_numbers_that_are_no_times(time: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "x.csv").write_text(f"case,activity,status,time\n1,a,ok,{time}\n1,b,denied,1\n")
+    said = run("check", "x.csv")
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+    assert "x.csv:2: " in said.stderr
+    assert "is no time that is understood" in said.stderr
+
+
+def test_times_in_nanoseconds_and_of_other_sizes() -> None:
+    """They were turned into microseconds, which for nanoseconds overflowed."""
+    cases: tuple[list[Any], ...] = (
+        [1_700_000_000_000_000_002, 1_700_000_000_000_000_001], ["1700000000000000002", "1700000000000000001"],
+        [1e30, -1e30], ["1e30", "5"], [0.2, 0.1], [datetime.date(9999, 1, 1), datetime.date(1, 1, 1)],
+    )  # fmt: skip
+    for later, sooner in cases:
+        found = as_numbers(pl.Series([later, sooner, later]))
+        assert found[0] == found[2] > found[1]

@@ -16,6 +16,7 @@ import pytest
 from conftest import Run, figures
 
 import trace2strips as t2s
+from trace2strips.cli import COMMANDS, app
 from trace2strips.experiments import Run as ExperimentRun
 from trace2strips.experiments.performing import read_figures
 from trace2strips.learners.registry import learner_names
@@ -210,6 +211,30 @@ WRITING = {
     "report": ("report", "--results", "runs.jsonl", "--out", "out"),
     "demo": ("demo", "--out", "out.pddl"),
 }
+
+
+OUTPUTS = {"out", "out_problem", "csv", "html", "results", "runs", "datasets"}  # options that name what is written
+
+
+def test_every_command_that_writes_meets_a_full_disk() -> None:
+    """A new command or option that names a file has to be put among those that write, or among those that read."""
+    import typer
+
+    read = {"problem", "test", "like", "domain", "traces", "update", "after", "goal", "log"}
+    group = typer.main.get_command(app)
+    writing = set()
+    for name in COMMANDS:
+        command = group.get_command(None, name)  # type: ignore[attr-defined,arg-type]
+        options = {one.name for one in command.params if one.param_type_name == "option" and is_path(one.type)}
+        assert options <= OUTPUTS | read, f"{name}: {options - OUTPUTS - read}"
+        writing |= {name} if options & OUTPUTS else set()
+    covered = {str(words[0]) for words in WRITING.values()}
+    assert writing - {"reproduce"} == covered - {"explore"}  # the worker and the results of reproduce are below
+    assert "reproduce" in writing
+
+
+def is_path(kind: Any) -> bool:
+    return "path" in str(getattr(kind, "name", "")).lower() or "Path" in repr(kind)
 
 
 @pytest.mark.parametrize("words", WRITING.values(), ids=WRITING)

@@ -403,11 +403,21 @@ def flat(frame: pl.DataFrame) -> pl.DataFrame:
             inner = frame[name].struct.unnest()
             inner = inner.rename({field: f"{name}.{field}" for field in inner.columns})
             frame = frame.drop(name).hstack([column for column in inner if column.name not in frame.columns])
+    raw = [name for name, kind in frame.schema.items() if kind == pl.Binary]
+    frame = frame.with_columns(text_of(frame[name]) for name in raw)
     lists = [name for name, kind in frame.schema.items() if kind.is_nested()]
     return frame.with_columns(
         pl.col(name).map_elements(lambda value: json.dumps(list(value), default=str), return_dtype=pl.String)
         for name in lists
     )
+
+
+def text_of(raw: pl.Series) -> pl.Series:
+    """Bytes as the text that they are, or written out."""
+    try:
+        return raw.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return raw.bin.encode("hex")
 
 
 READERS: dict[str, Callable[[Path], Table]] = {
