@@ -18,7 +18,7 @@ pages: . tables markdown html graph
 
 model: . strips vocabulary world goals lifted state_graph
 traces: trace dataset_file names text_files outcomes columns dataset places states checking accuracy csv_log jsonl
-traces: plain_text times xes tables frames events joining formats . splitting one_trace examples reading shards
+traces: plain_text times sparse xes tables frames events joining formats . splitting one_trace examples reading shards
 pddl: names grounding parsing writing . unified
 planning: . planners planners.fast_downward planners.mimir planners.plain planners.pyperplan planners.worker workers plans
 worlds: walks domain blocksworld ferry npuzzle maze logistics pddl_files . sampling everyday

@@ -5,6 +5,8 @@ import json
 import random
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import threading
 from collections import Counter
@@ -576,10 +578,46 @@ def test_the_server_refuses_all_others(server: tuple[Server, Learned]) -> None:
         ("POST", f"/{token}/plan", question, {"Content_Type": "text/plain"}, 415),
         ("POST", f"/{token}/plan", [1], {}, 400),
         ("POST", f"/{token}/plan", {"trace": 1}, {}, 400),
+        ("POST", f"/{token}/plan", {**question, "true": [10**400]}, {}, 400),
+        ("POST", f"/{token}/plan", {**question, "trace": {**question["trace"], "steps": [["a", "no"]]}}, {}, 400),
         ("PUT", f"/{token}/plan", question, {}, 501),
     ):
         found, _ = request(serving, method, path, body, **headers)
         assert found == status, (method, path, headers)
+
+
+def test_the_server_says_nothing_on_the_terminal(
+    server: tuple[Server, Learned], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever hangs up, sends nonsense or sends too much: no traceback, no address with the token."""
+    serving, _ = server
+    here = f"Host: 127.0.0.1:{serving.server_port}\r\n"
+    post = f"POST /{serving.token}/plan HTTP/1.1\r\n{here}Content-Type: application/json\r\n"
+    deep = "[" * 100_000
+    refused = (
+        (f"{post}Content-Length: {'9' * 5000}\r\n\r\n", 413),
+        (f"{post}Content-Length: -1\r\n\r\n", 413),
+        (f"{post}\r\n", 413),
+        (f"{post}Content-Length: {len(deep)}\r\n\r\n{deep}", 400),
+        (f"{post}Content-Length: 2\r\n\r\n\udcff\udcff", 400),
+        ("\x1b[31m\r\n\r\n", 400),
+        (f"GET /{'é' * 100}/ HTTP/1.1\r\n{here}\r\n", 404),
+        (f"GET /{'a' * 70_000}/ HTTP/1.1\r\n{here}\r\n", 414),
+        ("GET / HTTP/1.1\r\n" + "a: b\r\n" * 200 + "\r\n", 431),
+    )
+    for text, status in refused:
+        with socket.create_connection(("127.0.0.1", serving.server_port), timeout=60) as connection:
+            connection.sendall(text.encode("utf-8", "surrogateescape"))
+            connection.shutdown(socket.SHUT_WR)
+            assert str(status) in connection.makefile("rb").readline().decode("latin-1"), text[:200]
+    for text in ("GET", f"{post}Content-Length: 1000\r\n\r\n[", f"GET /{serving.token}/ HTTP/1.1\r\n{here}\r\n"):
+        with socket.create_connection(("127.0.0.1", serving.server_port), timeout=60) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # hangs up at once
+            connection.sendall(text.encode())
+    assert request(serving, "GET", f"/{serving.token}/")[0] == 200  # and it still answers
+    serving.shutdown()
+    told = capfd.readouterr()
+    assert (told.out, told.err) == ("", "")
 
 
 def test_the_report_leads_to_a_page_that_is_there(tmp_path: Path) -> None:

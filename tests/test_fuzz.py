@@ -218,12 +218,20 @@ def attack(
 
 
 UNIT = 1_000
+OTHERS = {"datasets": 2 * UNIT, "run folders": UNIT, "summaries": UNIT, "results": 2 * UNIT, "beside results": 600,
+          "checkpoints": 3 * UNIT}  # fmt: skip
+
+
+def test_there_are_as_many_inputs_as_is_said() -> None:
+    """Each test below makes sure that it was given its number."""
+    assert sum(int(target.share * UNIT) for target in TARGETS.values()) + sum(OTHERS.values()) >= INPUTS
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_mutants_are_read_or_refused(name: str, tmp_path: Path) -> None:
     target = TARGETS[name]
     count, past, accepted = attack(target.make(int(target.share * UNIT)), target.read, target.passes, tmp_path)
+    assert count == int(target.share * UNIT)
     assert past / count >= target.least, f"{past} of {count} get past the first stage"
     assert 0 < accepted < count
 
@@ -270,7 +278,8 @@ def test_mutants_of_datasets(tmp_path: Path) -> None:
     def passes(raw: bytes) -> bool:
         return is_json(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
 
-    count, past, accepted = attack(made(2 * UNIT), partial(read_log, "x.t2s"), passes, tmp_path)
+    count, past, accepted = attack(made(OTHERS["datasets"]), partial(read_log, "x.t2s"), passes, tmp_path)
+    assert count == OTHERS["datasets"]
     assert past / count >= 0.98
     assert accepted
 
@@ -298,7 +307,10 @@ def test_mutants_of_run_folders(tmp_path: Path) -> None:
         finally:
             (folder / "run" / name.decode()).write_bytes(whole[name.decode()])
 
-    count, past, accepted = attack(made(UNIT), read, lambda raw: is_json(raw.partition(b"\n")[2]), tmp_path)
+    count, past, accepted = attack(
+        made(OTHERS["run folders"]), read, lambda raw: is_json(raw.partition(b"\n")[2]), tmp_path
+    )
+    assert count == OTHERS["run folders"]
     assert past / count >= 0.98
     assert 0 < accepted < count
 
@@ -312,14 +324,16 @@ def test_mutants_of_summaries(tmp_path: Path) -> None:
         path.write_bytes(raw)
         str(t2s.load(folder / "run").next("open"))
 
-    count, past, accepted = attack(mutants([tree], json_text, UNIT, "summary"), read, is_json, tmp_path)
+    count, past, accepted = attack(mutants([tree], json_text, OTHERS["summaries"], "summary"), read, is_json, tmp_path)
+    assert count == OTHERS["summaries"]
     assert past / count >= 0.89
     assert 0 < accepted < count
 
 
 def test_mutants_of_results(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (ROOT / "results" / "runs.jsonl").read_text().splitlines()[::40]]
-    count, past, accepted = attack(mutants(rows, json_text, 2 * UNIT, "row"), read_result, is_json, tmp_path)
+    count, past, accepted = attack(mutants(rows, json_text, OTHERS["results"], "row"), read_result, is_json, tmp_path)
+    assert count == OTHERS["results"]
     assert past / count >= 0.91
     assert 0 < accepted < count
 
@@ -339,7 +353,10 @@ def test_mutants_of_what_stands_beside_results(tmp_path: Path) -> None:
             name = random.choice(names)
             yield name.encode() + b"\n" + json.dumps(several(trees[name], random, ODD)).encode()
 
-    count, past, accepted = attack(made(600), read_beside, lambda raw: is_json(raw.partition(b"\n")[2]), tmp_path)
+    count, past, accepted = attack(
+        made(OTHERS["beside results"]), read_beside, lambda raw: is_json(raw.partition(b"\n")[2]), tmp_path
+    )
+    assert count == OTHERS["beside results"]
     assert past / count >= 0.98
     assert 0 < accepted < count
 
@@ -368,6 +385,9 @@ def test_mutants_of_checkpoints(tmp_path: Path) -> None:
         except ValueError:
             raise UserError("no checkpoint") from None
 
-    count, past, accepted = attack(mutants([tree], json_text, 3 * UNIT, "checkpoint"), read, is_json, tmp_path)
+    count, past, accepted = attack(
+        mutants([tree], json_text, OTHERS["checkpoints"], "checkpoint"), read, is_json, tmp_path
+    )
+    assert count == OTHERS["checkpoints"]
     assert past / count >= 0.9
     assert 0 < accepted < count

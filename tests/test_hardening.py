@@ -1,9 +1,11 @@
 """Hostile files, names and neighbours: each is refused in one line or does no harm. What is attacked, and what is
 trusted, is in SECURITY.md; `benchmarks/attacks.py` attacks from outside."""
 
+import datetime
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,7 +37,11 @@ from trace2strips.schemas import Schema, dump
 from trace2strips.screen import visible
 from trace2strips.traces import read_traces
 from trace2strips.traces.jsonl import parse_json
+from trace2strips.traces.sparse import series
+from trace2strips.traces.tables import depth, read_table
 from trace2strips.traces.text_files import MalformedError
+from trace2strips.traces.times import as_numbers
+from trace2strips.traces.xes import XesLog
 
 DOOR = [[("open", True), ("open", False), ("close", True), ("close", False)]] * 3
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -503,3 +509,203 @@ def test_datasets_are_removed_under_the_lock(tmp_path: Path, monkeypatch: pytest
     DatasetCache(tmp_path).discard(ExperimentRun("blocksworld:2", traces=20, test_traces=20), [])
     assert there == [2]
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", ".other.t2s.x.part", "other.t2s"]
+
+
+# --- folders of a stranger ---
+
+
+@pytest.fixture
+def theirs(learned: Path, tmp_path: Path) -> Path:
+    """A run folder that somebody sent, with the log that it is of."""
+    return Path(shutil.copytree(learned, tmp_path / "run"))
+
+
+@pytest.mark.parametrize("name", ["explore.html", "card.html", "card.md"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_in_a_run_folder_is_replaced_and_not_followed(name: str, there: bool, theirs: Path, run: Run) -> None:
+    """`explore` writes the page into the folder and its name into the card: never where a link there leads to."""
+    outside = theirs.parent / "outside"
+    if there:
+        outside.write_text("mine")
+    (theirs / name).unlink(missing_ok=True)
+    (theirs / name).symlink_to(outside)
+    said = run("explore", "run", "--no-open")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert outside.exists() == there
+    assert not there or outside.read_text() == "mine"
+    assert not (theirs / "explore.html").is_symlink()
+    assert (theirs / "explore.html").stat().st_size > 10_000
+
+
+def test_a_run_that_is_done_anew_stays_in_its_folder(theirs: Path, run: Run) -> None:
+    """Its old results are put aside, its shards too: both into folders of its own, whatever stands under their names."""
+    (theirs.parent / "x.txt").write_text("open !open close !close\n" * 3)
+    outside = theirs.parent / "outside"
+    outside.mkdir()
+    (outside / "model.json").write_text("mine")
+    for name in ("previous", "shards"):
+        (theirs / name).symlink_to(outside)
+    (theirs / "metrics.json").rename(outside / "metrics.json")
+    (theirs / "metrics.json").symlink_to(outside / "metrics.json")
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    assert run("learn", "x.txt", "--stream", "--out", "run", "--force").returncode == 0
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+    assert not (theirs / "metrics.json").is_symlink()
+
+
+ROW = {"stage": "training", "attempt": 1, "step": 3, "loss": 0.5, "accuracy": 0.25, "best": 0.25}
+
+
+@pytest.mark.parametrize("text", [
+    DEEP, "[]", "3", "null", "\udcff", "{}", '{"stage": "training"}', json.dumps(ROW | {"loss": float("nan")}),
+    json.dumps(ROW | {"accuracy": [1]}), json.dumps(ROW | {"step": 10**400}),
+], ids=str.__len__)  # fmt: skip
+def test_a_log_of_training_that_is_shown(text: str, theirs: Path) -> None:
+    from trace2strips.commands.explore import page_of, surroundings
+
+    raw = f"{text}\n{json.dumps(ROW)}\n".encode("utf-8", "surrogateescape")
+    (theirs / "log.jsonl").write_bytes(raw)
+    around = surroundings(t2s.load(theirs), theirs)
+    assert around.training == (() if b"\xff" in raw else (ROW,))
+    assert page_of(t2s.load(theirs), around)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+def test_a_log_of_training_that_is_no_file(kind: str, theirs: Path, run: Run) -> None:
+    path = theirs / "log.jsonl"
+    path.unlink(missing_ok=True)
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "device":
+            path.symlink_to("/dev/zero")
+    assert run("explore", "run", "--no-open").returncode == 0
+
+
+def test_suspects_that_are_none(theirs: Path, run: Run) -> None:
+    """Python's reader of CSV refuses cells of more than 131,072 letters by an error of its own."""
+    header = "file,line,trace,attempt,action,written,probably\n"
+    for text in (
+        header + "x" * 200_000,
+        header + '"' + "x" * 200_000,
+        header + "a,1,1,1,b,worked",
+        "\0",
+        header + "a,x,1,1,b,c,d",
+    ):
+        (theirs / "suspects.csv").write_text(text)
+        said = run("evaluate", "run", "--problems", 0)
+        assert (said.returncode, said.stderr) == (
+            2,
+            "trace2strips: run: a file of the run is broken (hint: learn it again)\n",
+        )
+
+
+# --- logs of a stranger ---
+
+
+def test_xes_says_much_of_a_trace_once(tmp_path: Path) -> None:
+    """It was kept for each event: 9,000 attributes of a trace of 11,000 events took twenty seconds, in 357 kB."""
+    said = "".join(f'<string key="k{i}" value="v"/>' for i in range(900))
+    name = '<string key="concept:name" value="{}"/>'
+    first = f"<trace>{name.format('x')}{said}{'<event/>' * 1_000}</trace>"
+    own = f'<event><string key="case:k0" value="own"/>{name.format("a")}</event>'
+    second = f"<trace>{name.format('y')}{own}<event>{name.format('b')}{name.format('c')}</event></trace>"
+    (tmp_path / "x.xes").write_text(f"<log>{first}{second}</log>")
+    log = XesLog(lambda *_: None)
+    log.read(iter([(tmp_path / "x.xes").read_bytes()]))
+    assert sum(len(column.values) for column in log.case_columns.values()) == 902
+    table = read_table(tmp_path / "x.xes")
+    frame = table.read(range(len(table.names)), ()).rename({str(i): name for i, name in enumerate(table.names)})
+    assert frame.shape == (1_002, 902)
+    assert frame["case:k1"].to_list() == ["v"] * 1_000 + [None] * 2
+    assert frame["case:k0"].to_list() == ["v"] * 1_000 + ["own", None]
+    assert frame["concept:name"].to_list()[-2:] == ["a", "c"]
+    assert frame["case:concept:name"].to_list() == ["x"] * 1_000 + ["y"] * 2
+
+
+@pytest.mark.parametrize("encoding", ["hex", "zlib", "rot13", "idna", "utf-7", "no such"])
+def test_xes_in_an_encoding_that_is_none(encoding: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "x.xes").write_text(f'<?xml version="1.0" encoding="{encoding}"?><log/>')
+    said = run("check", "x.xes")
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+
+
+EVENT = '{"case": "1", "tool": "open", "ok": true'
+
+
+def test_json_that_is_nested_deeply(tmp_path: Path, run: Run) -> None:
+    """A list of 500 lists, in one kilobyte, took more than 3 GiB: polars makes a type of each level."""
+    for inside in ("[" * 500 + "1" + "]" * 500, '{"a":' * 33 + "1" + "}" * 33):
+        (tmp_path / "x.jsonl").write_text(f'{EVENT}}}\n{EVENT}, "x": {inside}}}\n')
+        assert "nested more than 32 deep" in run("check", "x.jsonl").stderr
+    (tmp_path / "x.jsonl").write_text(f'{EVENT}, "x": "{"[" * 100}\\"{"{" * 100}"}}\n{EVENT}, "y": [[[1]]]}}\n')
+    assert run("check", "x.jsonl").returncode == 0  # brackets of a text are none
+    assert depth(b'{"a": [1, {"b": []}]}\n[[1]]\n{}') == 4
+    assert depth(b'{"a": "[[["}\n' * 50) <= 32
+
+
+def test_json_of_many_kinds_of_events(tmp_path: Path) -> None:
+    """9,000 events with a key of their own each, in 400 kB, took twenty seconds, and as fields of a field 3 GiB."""
+    for before, after, name in (("", "", "k{}"), ('"args": {', "}", "args.k{}")):
+        rows = [f'{EVENT}, {before}"k{i}": {i}{after}}}' for i in range(600)]
+        (tmp_path / "x.jsonl").write_text("\n\n".join(rows) + "\n")
+        table = read_table(tmp_path / "x.jsonl")
+        assert table.names == ("case", "tool", "ok", *(name.format(i) for i in range(600)))
+        assert table.lines(600).tolist() == list(range(1, 1200, 2))
+        frame = table.read(range(603), ())
+        assert frame["2"].to_list() == [True] * 600
+        assert frame["10"].to_list() == [None] * 7 + [7] + [None] * 592
+    for line, said in (("[1]", "an event must be a JSON object"), ('{"a": NaN}', "not JSON"), ('{"a": ', "not JSON")):
+        (tmp_path / "x.jsonl").write_text("\n".join([*rows, line]))
+        with pytest.raises(TraceError, match=said):
+            read_table(tmp_path / "x.jsonl")
+
+
+def test_columns_that_are_mostly_empty() -> None:
+    cases: tuple[tuple[list[Any], list[Any]], ...] = (
+        ([True, None], [True, None]), ([1, None, 2], [1, None, 2]), ([1, 0.5], [1.0, 0.5]), ([None], [None]), ([], []),
+        ([1, "a", True, None], ["1", "a", "true", None]), ([10**30, 1], ["1" + "0" * 30, "1"]), ([True, 1], ["true", "1"]),
+    )  # fmt: skip
+    for values, found in cases:
+        assert series(values).to_list() == found
+
+
+def test_a_cell_as_long_as_a_tool_may_answer(tmp_path: Path, run: Run) -> None:
+    """Python's reader of CSV, which finds the lines of rows, gave up at 131,072 letters with a traceback."""
+    text = "case,activity,status\n1,open,ok\n1,open,denied\n"
+    (tmp_path / "x.csv").write_text(text + '1,"' + "a\n" * 100_000 + '",ok\n1,open,open\n')
+    said = run("check", "x.csv", "--refused", "denied", "--worked", "ok")
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+    assert "x.csv:100005: " in said.stderr
+
+
+def test_bytes_in_parquet(tmp_path: Path) -> None:
+    columns = {"case": ["1", "1"], "activity": [b"open", b"close"], "raw": [b"\xff\x00", None]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "x.parquet")
+    frame = read_table(tmp_path / "x.parquet").read(range(3), ())
+    assert sorted(frame.row(0)) == ["1", "ff00", "open"]
+
+
+TIMES = ["nan", "inf", "-inf", "1e999", "9" * 400]
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_numbers_that_are_no_times(time: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "x.csv").write_text(f"case,activity,status,time\n1,a,ok,{time}\n1,b,denied,1\n")
+    said = run("check", "x.csv")
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+    assert "x.csv:2: " in said.stderr
+    assert "is no time that is understood" in said.stderr
+
+
+def test_times_in_nanoseconds_and_of_other_sizes() -> None:
+    """They were turned into microseconds, which for nanoseconds overflowed."""
+    cases: tuple[list[Any], ...] = (
+        [1_700_000_000_000_000_002, 1_700_000_000_000_000_001], ["1700000000000000002", "1700000000000000001"],
+        [1e30, -1e30], ["1e30", "5"], [0.2, 0.1], [datetime.date(9999, 1, 1), datetime.date(1, 1, 1)],
+    )  # fmt: skip
+    for later, sooner in cases:
+        found = as_numbers(pl.Series([later, sooner, later]))
+        assert found[0] == found[2] > found[1]

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from conftest import Run, figures
 
 import trace2strips as t2s
+from trace2strips.cli import COMMANDS
 from trace2strips.experiments import Run as ExperimentRun
 from trace2strips.experiments.performing import read_figures
 from trace2strips.learners.registry import learner_names
@@ -210,6 +212,23 @@ WRITING = {
     "report": ("report", "--results", "runs.jsonl", "--out", "out"),
     "demo": ("demo", "--out", "out.pddl"),
 }
+
+
+OUTPUTS = {"out", "out_problem", "csv", "html", "results", "runs", "datasets"}  # options that name what is written
+READ = {"file", "files", "like", "log", "problem", "run", "test", "trace", "traces", "update"}
+
+
+def test_every_command_that_writes_meets_a_full_disk() -> None:
+    """A new option that names a file has to be put among those that write, or among those that read."""
+    writing = set()
+    for name in COMMANDS:
+        kinds = get_type_hints(getattr(import_module(f"trace2strips.commands.{name}"), name))
+        paths = {option for option, kind in kinds.items() if "Path" in str(kind)}
+        assert paths <= OUTPUTS | READ, f"{name}: {paths - OUTPUTS - READ}"
+        writing |= {name} if paths & OUTPUTS else set()
+    covered = {str(words[0]) for words in WRITING.values()}
+    assert writing - {"reproduce"} == covered - {"explore"}  # the worker and the results of reproduce are below
+    assert "reproduce" in writing
 
 
 @pytest.mark.parametrize("words", WRITING.values(), ids=WRITING)

@@ -1,6 +1,8 @@
 """AMLGym's benchmark and interface. AMLGym leaves files in the working directory: each test has one of its own."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,14 +10,14 @@ import pytest
 
 pytest.importorskip("amlgym")
 
-from trace2strips.errors import PddlError, TraceError, UserError
+from trace2strips.errors import FileError, PddlError, TraceError, UserError
 from trace2strips.learners.learning import learn
 from trace2strips.learners.windows.lifted_learner import lifted_of
 from trace2strips.pddl import parse_domain
 from trace2strips.pddl.parsing import read_domain
 from trace2strips.peers import outside
 from trace2strips.peers.amlgym_files import all_domains, domain_file, domains_with_problems, problem_files
-from trace2strips.peers.cases import Case, read_rows
+from trace2strips.peers.cases import Case, put_row, read_rows
 from trace2strips.peers.outside import all_cases, chosen_cases, execute, perform
 from trace2strips.peers.signatures import differing, in_words_of, safe_facts
 from trace2strips.peers.trajectories import Trajectory, parse_trajectory, read_trajectory, trajectories
@@ -160,6 +162,30 @@ def test_rows_are_kept_and_not_done_again(tmp_path, monkeypatch):
     (tmp_path / "rows.jsonl").write_text('{"domain": "ferry"}\n')
     with pytest.raises(UserError, match=r"rows.jsonl:1: no 'traces'"):
         read_rows(tmp_path / "rows.jsonl")
+
+
+def test_a_row_that_was_cut_off_goes_when_the_next_one_comes(tmp_path, monkeypatch):
+    """By a kill or a full disk; before, every later command refused the file."""
+    path, made = tmp_path / "rows.jsonl", {"commit": None, "date": "2026-11-18", "amlgym": "1.0.13", "failed": "x"}
+    rows = [{**vars(Case("ferry", 20, seed)), **made} for seed in range(3)]
+    put_row(path, rows[0])
+    whole = path.read_bytes()
+    for length in range(1, len(whole)):
+        path.write_bytes(whole + json.dumps(rows[1]).encode()[:length])
+        assert len(read_rows(path)) == 1 + (length >= len(json.dumps(rows[1])))
+    path.write_bytes(whole + json.dumps(rows[1]).encode()[:40])
+    put_row(path, rows[2])
+    assert list(read_rows(path).values()) == [rows[0], rows[2]]
+    path.write_bytes(whole.rstrip())  # whole, and somebody took the line end away
+    put_row(path, rows[2])
+    assert list(read_rows(path).values()) == [rows[0], rows[2]]
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("trace2strips.peers.cases.os.fsync", full)
+    with pytest.raises(FileError, match="No space left on device"):
+        put_row(path, rows[1])
 
 
 def test_the_command_lists_what_is_left_and_refuses_what_it_does_not_know(tmp_path, run):

@@ -143,13 +143,15 @@ class Unpacked(io.RawIOBase):
         return len(part)
 
 
-def check_writable(path: Path, force: bool) -> Path:
-    """Refuse before the work is done, not after it. Returns what will be written: a link's target, not the link."""
+def check_writable(path: Path, force: bool, follow: bool = True) -> Path:
+    """Refuse before the work is done, not after it. Returns what will be written: a link's target, not the link.
+    Without `follow` it is the link that will be replaced."""
     try:
-        target = Path(os.path.realpath(path))
-        if target.is_dir():
+        target = Path(os.path.realpath(path)) if follow else path
+        is_link = target.is_symlink()  # after realpath: one that leads to itself
+        if target.is_dir() and not is_link:
             raise FileError("is a directory, not a file", file=path, hint="name a file in it")
-        there = os.path.lexists(target)
+        there = os.path.lexists(target) and (follow or not is_link)
         if there and not target.is_file():  # a pipe, a device, a link to itself: replacing it would destroy it
             raise FileError("is not a regular file", file=path, hint="name another file")
         if there and not force:
@@ -165,9 +167,11 @@ def check_writable(path: Path, force: bool) -> Path:
 
 
 @contextmanager
-def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
-    """Write beside, then rename: `path` is either the whole new file or what it was before."""
-    target = check_writable(path, force)
+def writing(path: Path, force: bool = False, follow: bool = True) -> Iterator[io.BufferedWriter]:
+    """Write beside, then rename: `path` is either the whole new file or what it was before. `follow` is for paths that
+    the user names; under a name of ours in a folder that a stranger may have made, a link could lead anywhere.
+    """
+    target = check_writable(path, force, follow)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
     except OSError as error:
@@ -187,9 +191,9 @@ def writing(path: Path, force: bool = False) -> Iterator[io.BufferedWriter]:
 
 
 @contextmanager
-def writing_text(path: Path, force: bool = False) -> Iterator[io.TextIOBase]:
+def writing_text(path: Path, force: bool = False, follow: bool = True) -> Iterator[io.TextIOBase]:
     """As `writing`, for text; compressed where the name ends in .gz (without a time stamp: same data, same bytes)."""
-    with writing(path, force) as raw:
+    with writing(path, force, follow) as raw:
         packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix.lower() == ".gz" else None
         # a name whose bytes are no UTF-8 is written out: \udcff; hours of work must not be lost for it
         text = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="\n", errors="backslashreplace")
@@ -198,6 +202,18 @@ def writing_text(path: Path, force: bool = False) -> Iterator[io.TextIOBase]:
         text.detach()
         if packed:
             packed.close()
+
+
+def make_folder_in(folder: Path, name: str) -> Path:
+    """A folder of ours in a folder that a stranger may have made: in the place of a link, which could lead anywhere."""
+    path = folder / name
+    try:
+        if path.is_symlink():
+            path.unlink()
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=path) from None
+    return path
 
 
 def private_folder() -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,7 +41,7 @@ def explore(
     learned = load(run)
     get_planner(planner)
     path = run / PAGE
-    with writing_text(path, force=True) as stream:
+    with writing_text(path, force=True, follow=False) as stream:
         stream.write(page_of(learned, surroundings(learned, run)))
     link_from_card(learned, run)
     print(path)
@@ -64,7 +63,7 @@ def link_from_card(learned: Learned, run: Path) -> None:
     card = replace(learned.card(), explorer=PAGE)
     for name, text in (("card.html", card.html()), ("card.md", card.markdown())):
         if (run / name).exists():
-            with writing_text(run / name, force=True) as stream:
+            with writing_text(run / name, force=True, follow=False) as stream:
                 stream.write(text)
 
 
@@ -112,6 +111,7 @@ def page_of(learned: Learned, around: Surroundings) -> str:
 def surroundings(learned: Learned, run: Path, planners: tuple[str, ...] | None = None) -> Surroundings:
     """What a run folder has beside what was learned."""
     from trace2strips.explorer.contents import Surroundings
+    from trace2strips.learners.runs import training_rows
 
     links = [("model card", "card.html")] if (run / "card.html").exists() else []
     log = None if learned.summary is not None else read_log(learned, run)
@@ -119,17 +119,6 @@ def surroundings(learned: Learned, run: Path, planners: tuple[str, ...] | None =
         run.resolve().name, log, "kept traces" if log is None else "training traces", tuple(training_rows(run)),
         hidden_model(learned), tuple(links), planners,
     )  # fmt: skip
-
-
-def training_rows(run: Path) -> list[dict[str, Any]]:
-    path = run / "log.jsonl"
-    if not path.exists():
-        return []
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError):
-        return []  # what training leaves behind is no reason to show nothing
-    return [row for row in rows if row.get("stage") == "training"]
 
 
 def read_log(learned: Learned, run: Path) -> Dataset | None:

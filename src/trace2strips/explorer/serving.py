@@ -10,15 +10,19 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from trace2strips.errors import FileError, UserError
+from trace2strips.schemas import Schema, record
 
 LARGEST_QUESTION = 1_000_000  # bytes
 HOST = "127.0.0.1"
+TOLD = record("Told", {"steps": list[tuple[str, bool]], "init": list[str] | None, "state": str | None}, {}, "ignore")
+QUESTION = Schema(record("Question", {"trace": TOLD, "true": list[str], "false": list[str]}, {}, "ignore"))
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
@@ -36,6 +40,11 @@ class Server(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileError(f"port {port}: {reason}", hint="--port 0 takes any that is free") from None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Who hangs up in the middle is no error of ours to be told on the terminal."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     @property
     def origins(self) -> dict[str, str]:
@@ -64,21 +73,19 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(403, "another origin")
         elif self.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             self.refuse(415, "not JSON")  # a form of another page cannot send this
-        elif not length.isdecimal() or int(length) > LARGEST_QUESTION:
+        elif not length.isdecimal() or len(length) > 20 or int(length) > LARGEST_QUESTION:
             self.refuse(413, "too long, or of no length")
         else:
             self.answer(self.rfile.read(int(length)))
 
     def answer(self, text: bytes) -> None:
         try:
-            question = json.loads(text)
-            if not isinstance(question, dict):
-                raise ValueError("no question")
+            question = QUESTION.parse(text)
             with self.server.planning:
                 found = self.server.answer(question)
         except UserError as error:
             found = {"error": str(error)}
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except ValueError:
             self.refuse(400, "no question")
             return
         self.send(200, json.dumps(found).encode(), "application/json")

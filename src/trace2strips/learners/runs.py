@@ -22,9 +22,10 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -34,7 +35,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack_arrays
 
 from trace2strips.errors import FileError, ModelError, TraceError
-from trace2strips.files import alone_in, check_readable, read_text, writing, writing_text
+from trace2strips.files import alone_in, check_readable, make_folder_in, read_lines, read_text, writing, writing_text
 from trace2strips.learners.training import Report
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.model.world import WorldModel, vocabulary_from_json, world_from_json, world_to_json
@@ -99,7 +100,16 @@ SCHEMAS = {  # what is looked at of the files of a run; a later version may say 
     ),
 }
 KEPT_COLUMNS = Schema(record_of(Columns, "ignore"))
-LOGGED = Schema(record("Logged", {"attempt": int, "step": int, "stage": str}, {}, "ignore"))
+LOGGED = Schema(
+    record(
+        "Logged",
+        {"attempt": int, "step": int, "stage": str},
+        {"loss": float | None, "accuracy": float, "best": float},
+        "ignore",
+    )
+)
+LOG = "log.jsonl"
+MOST_ROWS = 100_000  # of the log, for those who show it
 
 
 @dataclass(frozen=True)
@@ -151,7 +161,7 @@ def prepare(folder: Path, settings: Mapping[str, Any], force: bool) -> None:
             return
     try:
         if (folder / "metrics.json").exists():
-            (folder / PREVIOUS).mkdir(exist_ok=True)
+            make_folder_in(folder, PREVIOUS)
             for pattern in ("settings.json", *RESULT_FILES):
                 for old in folder.glob(pattern):
                     old.replace(folder / PREVIOUS / old.name)
@@ -192,7 +202,7 @@ def write_run(run: RunRecord, folder: Path) -> None:
     model: dict[str, Any] = {"vocabulary": asdict(run.vocabulary)}  # of a network without a model
     if run.world is not None:
         model = world_to_json(run.world)
-        with writing_text(folder / "model.pddl", force=True) as stream:
+        with writing_text(folder / "model.pddl", force=True, follow=False) as stream:
             stream.write(format_model(run.world.model))
     if run.lifted is not None:
         model["lifted"] = run.lifted
@@ -200,18 +210,18 @@ def write_run(run: RunRecord, folder: Path) -> None:
         model["support"] = run.support
     write_json(folder / "model.json", model)
     for name, text in run.files.items():
-        with writing_text(folder / name, force=True) as stream:
+        with writing_text(folder / name, force=True, follow=False) as stream:
             stream.write(text)
     if run.summary is not None:
-        with writing_text(folder / SUMMARY, force=True) as stream:
+        with writing_text(folder / SUMMARY, force=True, follow=False) as stream:
             stream.write(run.summary)
     if run.suspects is not None:
-        with writing_text(folder / SUSPECTS, force=True) as stream:
+        with writing_text(folder / SUSPECTS, force=True, follow=False) as stream:
             stream.write(run.suspects)
     if run.columns is not None:
         write_json(folder / COLUMNS, asdict(run.columns))
     if run.weights is not None:
-        with writing(folder / "weights.safetensors", force=True) as raw:
+        with writing(folder / "weights.safetensors", force=True, follow=False) as raw:
             raw.write(pack_arrays(dict(run.weights), {"learner": str(run.settings["learner"])}))
     write_json(folder / "metrics.json", run.metrics)
     for checkpoint in folder.glob("checkpoint-*.safetensors"):
@@ -287,7 +297,7 @@ def read_weights(path: Path) -> dict[str, np.ndarray] | None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    with writing_text(path, force=True) as stream:
+    with writing_text(path, force=True, follow=False) as stream:
         stream.write(dump(value, indent=1) + "\n")
 
 
@@ -295,7 +305,7 @@ class RunLog:
     """log.jsonl for plain tools and events for TensorBoard, both in the run folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.path = folder, folder / "log.jsonl"
+        self.folder, self.path = folder, folder / LOG
 
     @cached_property
     def events(self) -> Any:
@@ -307,10 +317,12 @@ class RunLog:
         """Add a row. A run that was cut off and goes on may come by the same step again: the newer row stays."""
         row = {"stage": stage, **asdict(report)}
         row["loss"] = report.loss if isfinite(report.loss) else None
+        if self.path.exists():
+            check_readable(self.path)
         try:
             lines = self.path.read_bytes().decode(errors="replace").splitlines() if self.path.exists() else []
             earlier = [line for line in lines if is_before(line, row)]
-            with writing_text(self.path, force=True) as stream:
+            with writing_text(self.path, force=True, follow=False) as stream:
                 stream.writelines(f"{line}\n" for line in (*earlier, json.dumps(row)))
             if stage == "training":
                 step = (report.attempt - 1) * report.steps + report.step
@@ -323,6 +335,19 @@ class RunLog:
     def close(self) -> None:
         if "events" in vars(self):
             self.events.close()
+
+
+def training_rows(folder: Path) -> list[dict[str, Any]]:
+    """How training went, as the log tells it. What training leaves behind is no reason to show nothing: what is no row,
+    or no file, is left out."""
+    rows: list[dict[str, Any]] = []
+    try:
+        for _, line in islice(read_lines(folder / LOG), MOST_ROWS):
+            with suppress(ValueError):
+                rows.append(LOGGED.parse(line))
+    except FileError:
+        pass
+    return [row for row in rows if row["stage"] == "training"]
 
 
 def is_before(line: str, row: dict[str, Any]) -> bool:

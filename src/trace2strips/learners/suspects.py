@@ -60,7 +60,10 @@ def to_csv(suspects: Iterable[Suspect]) -> str:
 
 def from_csv(text: str) -> list[Suspect]:
     """The inverse; a ValueError where the text is none of ours."""
-    rows = list(csv.reader(io.StringIO(text)))
+    try:
+        rows = list(csv.reader(io.StringIO(text)))
+    except csv.Error:
+        raise ValueError("no list of suspects") from None
     if not rows or tuple(rows[0]) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
         raise ValueError("no list of suspects")
     return [

@@ -146,7 +146,7 @@ def write_checkpoint(
     arrays = {f"now.{name}": array for name, array in now.items()} | {f"best.{k}": v for k, v in best.items()}
     told = asdict(report) | {"loss": report.loss if isfinite(report.loss) else None}  # JSON knows no other
     header = {"checkpoint": dump({"settings": asdict(settings), "report": told})}
-    with writing(path, force=True) as stream:
+    with writing(path, force=True, follow=False) as stream:
         stream.write(pack_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}, header))
 
 

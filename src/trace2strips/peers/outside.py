@@ -44,7 +44,7 @@ from trace2strips.learners.registry import make_learner
 from trace2strips.learners.windows.lifted_learner import lifted_of
 from trace2strips.pddl import format_domain, parse_domain
 from trace2strips.peers.amlgym_files import amlgym_version, domain_file, domains_with_problems, problem_files
-from trace2strips.peers.cases import OURS, Case, read_rows
+from trace2strips.peers.cases import OURS, Case, put_row, read_rows
 from trace2strips.peers.scoring import score, silence
 from trace2strips.peers.signatures import in_words_of
 from trace2strips.peers.trajectories import Trajectory, trajectories
@@ -217,8 +217,7 @@ def execute(
         if limit_seconds is not None and time.monotonic() - clock > limit_seconds:
             return
         row = perform(case)
-        with results.open("a") as stream:
-            stream.write(json.dumps(row) + "\n")
+        put_row(results, row)
         yield case, row
 
 

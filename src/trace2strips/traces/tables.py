@@ -10,21 +10,25 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from jaxtyping import Int64
 
 from trace2strips.errors import FileError, TraceError, UserError, shorten
-from trace2strips.files import opened, unpacked
+from trace2strips.files import MAX_LINE_BYTES, opened, unpacked
+from trace2strips.traces.sparse import Column
 from trace2strips.traces.text_files import MalformedError
 from trace2strips.traces.xes import XesLog
 
+csv.field_size_limit(MAX_LINE_BYTES)  # Python's own limit, 131,072 letters, is less than a tool of an agent may answer
 MAX_UNPACKED = 4 * 2**30  # bytes of a gzipped table, which is unpacked in memory
 MOST_CELLS = 10**8  # of a table that is read as a whole: about 2 GB
 STEP = 2**22  # bytes that are unpacked at a time
@@ -32,6 +36,9 @@ SAMPLE = 10_000  # rows by which columns are understood
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 MOST_COLUMNS = 10_000
 STRETCH = 2**17  # bytes of JSON Lines whose keys are found at once
+WIDE = 500  # different keys of JSON Lines: with more, most events have few of them
+DEEPEST = 32  # lists and objects in each other; polars makes a type of each level, and a table of it
+TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 HEADER = 2**20  # bytes among which the first rows of a text are
 
 
@@ -145,9 +152,12 @@ def read_csv_table(path: Path) -> Table:
             return np.arange(skipped + 1, skipped + 1 + count, dtype=np.int64)
         rows = csv.reader(text_lines(source, path), delimiter=separator)
         starts, before = [], 0
-        for _ in rows:  # cells that go over several lines: each row by itself
-            starts.append(before + 1)
-            before = rows.line_num
+        try:
+            for _ in rows:  # cells that go over several lines: each row by itself
+                starts.append(before + 1)
+                before = rows.line_num
+        except csv.Error as error:
+            raise TraceError(f"not CSV: {error}", file=path, line=before + 1) from None
         found = np.array([line for line in starts if line > skipped][:count], dtype=np.int64)
         return np.append(found, np.full(count - len(found), before, dtype=np.int64))
 
@@ -265,8 +275,7 @@ def read_xes_table(path: Path) -> Table:
             log.read(parts_of(unpacked(file)))
     except MalformedError as error:
         raise TraceError(str(error), file=path, line=log.parser.CurrentLineNumber, hint=error.hint) from None
-    frame = pl.DataFrame(log.table(), schema_overrides={})
-    return whole(path, "XES", frame, np.array(log.lines, dtype=np.int64))
+    return whole(path, "XES", log.table(), np.array(log.lines, dtype=np.int64))
 
 
 def read_json_table(path: Path) -> Table:
@@ -276,7 +285,8 @@ def read_json_table(path: Path) -> Table:
     raw = source if isinstance(source, bytes) else source.read_bytes()
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     try:
-        check_keys(raw, path)
+        if is_wide(raw, path):
+            return read_sparse(raw, path)
         frame = pl.read_ndjson(raw, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         explain_json(source, path)
@@ -289,29 +299,98 @@ def read_json_table(path: Path) -> Table:
     return whole(path, "JSON Lines", flat(frame), lines)
 
 
-def check_keys(raw: bytes, path: Path) -> None:
-    """Every key is a column of all rows, and finding them takes polars rows times keys: stretch by stretch that is
-    little, and too many are noticed."""
+def is_wide(raw: bytes, path: Path) -> bool:
+    """Whether the events have more different keys than polars, whose work is rows times keys, should be given; they are
+    found stretch by stretch. Refuses what is nested too deeply for it, and more cells than fit."""
     rows, names, begin = raw.count(b"\n") + 1, set[str](), 0
     while begin < len(raw):
         end = raw.find(b"\n", begin + STRETCH) + 1 or len(raw)
         if part := raw[begin:end].strip():
-            names.update(pl.scan_ndjson(part, infer_schema_length=None).collect_schema().names())
+            if depth(part) > DEEPEST:
+                line = raw[:begin].count(b"\n") + 1
+                raise TraceError(f"nested more than {DEEPEST} deep", file=path, line=line, hint="is it a log?")
+            schema = pl.scan_ndjson(part, infer_schema_length=None).collect_schema()
+            names.update(name for key, kind in schema.items() for name in keys_of(key, kind))
+        if len(names) > WIDE:
+            return True
         check_size(path, rows, len(names))
         begin = end
+    return False
+
+
+def depth(part: bytes) -> int:
+    """How deeply lists and objects of lines of JSON are nested."""
+    letters = np.frombuffer(part, dtype=np.uint8)
+    signs = np.zeros(256, dtype=np.int64)
+    signs[list(b"[{")], signs[list(b"]}")] = 1, -1
+    height = np.cumsum(signs[letters])
+    begins = np.append(0, np.flatnonzero(letters[:-1] == ord("\n")) + 1)
+    highest = np.maximum.reduceat(height, begins) - np.append(0, height[begins[1:] - 1])
+    if highest.max() <= DEEPEST:
+        return int(highest.max())
+    lines = part.split(b"\n")  # brackets of texts were counted too
+    bare = b"\n".join(TEXT.sub(b"", lines[i]) for i in np.flatnonzero(highest > DEEPEST).tolist())
+    return depth(bare) if len(bare) < len(part) else int(highest.max())
+
+
+def keys_of(name: str, kind: Any) -> Iterator[str]:
+    if isinstance(kind, pl.Struct):
+        for inner in kind.fields:
+            yield from keys_of(f"{name}.{inner.name}", inner.dtype)
+    elif isinstance(kind, pl.List):
+        yield from keys_of(name, kind.inner)
+    else:
+        yield name
+
+
+def read_sparse(raw: bytes, path: Path) -> Table:
+    """The same of events of many kinds, each with few of the keys: time and memory follow what is written."""
+    columns, lines = dict[str, Column](), list[int]()
+    for number, text in enumerate(text_lines(raw, path), 1):
+        if not text.strip():
+            continue
+        event = parse_event(text, number, path)
+        if depth(text.encode()) > DEEPEST:
+            raise TraceError(f"nested more than {DEEPEST} deep", file=path, line=number, hint="is it a log?")
+        for key, value in leaves("", event):
+            column = columns.setdefault(key, Column())
+            if value is not None:
+                column.put(len(lines), value)
+        lines.append(number)
+        check_size(path, len(lines), len(columns))
+    rows = np.arange(len(lines))
+    frame = pl.DataFrame({key: column.spread(len(lines), rows) for key, column in columns.items()})
+    return whole(path, "JSON Lines", frame, np.array(lines, dtype=np.int64))
+
+
+def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a field as columns of their own (`args.path`); lists as text."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(f"{name}.{key}" if name else key, inner)
+    else:
+        yield name, json.dumps(value) if isinstance(value, list) else value
 
 
 def explain_json(source: Path | bytes, path: Path) -> None:
     for number, text in enumerate(text_lines(source, path), 1):
-        if not text.strip():
-            continue
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            message = error.msg if isinstance(error, json.JSONDecodeError) else "not readable"
-            raise TraceError(f"not JSON: {message}", file=path, line=number, hint="one object a line") from None
-        if not isinstance(found, dict):
-            raise TraceError("an event must be a JSON object", file=path, line=number)
+        if text.strip():
+            parse_event(text, number, path)
+
+
+def parse_event(text: str, number: int, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
+        message = error.msg if isinstance(error, json.JSONDecodeError) else "not readable"
+        raise TraceError(f"not JSON: {message}", file=path, line=number, hint="one object a line") from None
+    if not isinstance(found, dict):
+        raise TraceError("an event must be a JSON object", file=path, line=number)
+    return found
+
+
+def refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
 
 
 def flat(frame: pl.DataFrame) -> pl.DataFrame:
@@ -324,11 +403,21 @@ def flat(frame: pl.DataFrame) -> pl.DataFrame:
             inner = frame[name].struct.unnest()
             inner = inner.rename({field: f"{name}.{field}" for field in inner.columns})
             frame = frame.drop(name).hstack([column for column in inner if column.name not in frame.columns])
+    raw = [name for name, kind in frame.schema.items() if kind == pl.Binary]
+    frame = frame.with_columns(text_of(frame[name]) for name in raw)
     lists = [name for name, kind in frame.schema.items() if kind.is_nested()]
     return frame.with_columns(
         pl.col(name).map_elements(lambda value: json.dumps(list(value), default=str), return_dtype=pl.String)
         for name in lists
     )
+
+
+def text_of(raw: pl.Series) -> pl.Series:
+    """Bytes as the text that they are, or written out."""
+    try:
+        return raw.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return raw.bin.encode("hex")
 
 
 READERS: dict[str, Callable[[Path], Table]] = {

@@ -44,14 +44,14 @@ def is_in_order(times: pl.Series, case: Int[np.ndarray, " rows"]) -> bool:
 def as_numbers(times: pl.Series) -> Int64[np.ndarray, " rows"]:
     """Times that can be compared; a `TimeError` where one is not understood."""
     if times.dtype.is_temporal():
-        found = times if times.dtype == pl.Time else times.cast(pl.Datetime("ns"))
-        return checked(found.cast(pl.Int64), times)
+        return checked(times.cast(pl.Int64), times)  # of whatever unit: one column has one
     if times.dtype.is_numeric():
-        return checked((times.cast(pl.Float64) * 1e6).round().cast(pl.Int64), times)
+        return checked(in_order(times), times)
     texts = times.cast(pl.String).str.strip_chars().str.replace("[Zz]$", "+00:00")
     numbers = texts.cast(pl.Float64, strict=False)
     if not numbers.null_count():
-        return checked((numbers * 1e6).round().cast(pl.Int64), times)
+        whole = texts.cast(pl.Int64, strict=False)
+        return checked(in_order(numbers if whole.null_count() else whole), times)
     best, fewest = None, len(texts) + 1
     for form in forms_of(next((text for text in texts.head(100) if text), "")):
         found = texts.str.replace(",", ".", literal=True) if "%.f" in form else texts
@@ -65,6 +65,13 @@ def as_numbers(times: pl.Series) -> Int64[np.ndarray, " rows"]:
     if best is None:
         raise TimeError(0, str(times[0]))
     return checked(best.cast(pl.Int64), times)
+
+
+def in_order(numbers: pl.Series) -> pl.Series:
+    """Numbers of any size and unit, nanoseconds too, as their ranks: nothing is asked of times but their order."""
+    if numbers.dtype.is_float():
+        numbers = numbers.set(~numbers.is_finite().fill_null(False), None)
+    return numbers.rank("dense").cast(pl.Int64)
 
 
 def forms_of(example: str) -> list[str]:

@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from trace2strips.errors import FileError, TraceError
-from trace2strips.files import read_text, writing_text
+from trace2strips.files import make_folder_in, read_text, writing_text
 from trace2strips.learners.learner import NO_ACTION, NO_ACTION_HINT, Job, Learned, basic_figures, said_of
 from trace2strips.learners.runs import KEPT, MOST_BYTES
 from trace2strips.learners.training import Report
@@ -312,7 +312,7 @@ class Kept:
         if not isinstance(part, Part):
             return
         path = self.path(number)
-        path.parent.mkdir(exist_ok=True)
+        make_folder_in(self.folder, KEPT)
         kept = {
             "shard": asdict(shard),
             "content": part.content,
@@ -326,7 +326,7 @@ class Kept:
             "cases": part.cases.hex(),
             "summary": to_text(part.summary),
         }
-        with writing_text(path, force=True) as stream:
+        with writing_text(path, force=True, follow=False) as stream:
             stream.write(dump(kept))
 
     def read(self, number: int, shard: Shard) -> Part | None:
