@@ -31,7 +31,7 @@ learners.windows: . starts projection reference encoding tables implied collecti
 learners.windows: saving answers proofs lifted simulation support evidence wording relations lifting instances lifted_learner cautious questions exploring rows
 learners.windows: tolerant repair fitting statics constants start_groups reading learner parts streaming spreading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
-learners.transformer: . parameters kernels references optimiser network presets alone merging sharing extraction exploring learner module illustration
+learners.transformer: . parameters kernels references optimiser network presets alone merging retraining sharing extraction exploring learner module illustration
 learners.lifted_transformer: . layout kernels references network extraction learner
 learners.decoder: . settings packing batches softmax stick_breaking network threads inference training probing presets
 learners.decoder: exploring learner

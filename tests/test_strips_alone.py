@@ -7,18 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trace2strips.learners.completion.completion import Completion
 from trace2strips.learners.completion.heads import ADD, DELETE, NONE, Heads, untouched, world_model
 from trace2strips.learners.completion.histories import Histories
 from trace2strips.learners.layout import Rows
 from trace2strips.learners.learning import learn
 from trace2strips.learners.transformer.alone import Alone, AloneSettings, Trial, add_gradient, count_errors
+from trace2strips.learners.transformer.extraction import heads_of
 from trace2strips.learners.transformer.learner import Strips
 from trace2strips.learners.transformer.merging import agreement, merge_heads
-from trace2strips.learners.transformer.parameters import Layout, Theta
+from trace2strips.learners.transformer.parameters import Layout, Theta, model_of
 from trace2strips.learners.transformer.references import factored_reference, focal_loss
+from trace2strips.learners.transformer.retraining import retrain_told
 from trace2strips.learners.transformer.sharing import share_heads, users_of
 from trace2strips.model.vocabulary import Vocabulary
 from trace2strips.traces import Dataset, Trace
+from trace2strips.traces.accuracy import wrong_traces
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
 
@@ -246,3 +250,120 @@ def test_sharing_never_adds_an_error() -> None:
         share_heads(Alone(histories, tried, 0))
         after = [count_errors(histories, tried, action) for action in actions]
         assert all(one <= other for one, other in zip(after, before, strict=True))
+
+
+def key_in_the_hand(doors_need_it: bool) -> tuple[Dataset, Histories, Heads]:
+    """`go` uses up a key, which one has from the beginning in the state `away`. Three doors need it too, and are tried
+    once `take` or `go` has worked; so they cannot tell what is so at the beginning. Or else, they need a pass, which
+    only `take` gives, can be tried from the beginning, and in `away` are not the key. Head 0 is that of the doors, with
+    no key in `away`; head 1 is that of `go`."""
+    rng = np.random.default_rng(0)
+    names = ("take", "go", "door1", "door2", "door3")
+    found = []
+    for number in range(200):
+        key, free, steps = number % 2 == 1, False, []
+        door = False
+        for _ in range(12):
+            name = names[rng.integers(5)]
+            if name.startswith("door") and doors_need_it and not free:
+                continue
+            works = name == "take" or (key if name == "go" or doors_need_it else door)
+            steps.append((name, works))
+            if works and name in ("take", "go"):
+                key = door = name == "take"
+                free = True
+        found.append(Trace(*map(tuple, zip(*steps, strict=True)), state="away" if number % 2 else "home"))
+    dataset = Dataset.of(found)
+    layout = Rows(dataset.vocabulary)
+    at = dataset.vocabulary.actions.index
+    columns = np.full((layout.rows, 2), NONE, dtype=np.uint8)
+    columns[at("take")], columns[at("go")] = ADD, DELETE
+    columns[layout.actions :] = DELETE
+    columns[layout.actions + dataset.vocabulary.init_states.index("away"), 1] = ADD
+    pre: list[set[int]] = [{0} if name.startswith("door") else set() for name in dataset.vocabulary.actions]
+    pre[at("go")] = {1}
+    return dataset, Histories.of(dataset, layout), Heads(columns, np.zeros(2, dtype=np.int64), pre)
+
+
+def test_an_initial_value_that_only_one_action_can_tell_is_trained_for_all() -> None:
+    dataset, histories, heads = key_in_the_hand(doors_need_it=True)
+    actions = range(histories.layout.actions)
+    go, away = dataset.vocabulary.actions.index("go"), dataset.vocabulary.init_states.index("away")
+    assert [count_errors(histories, heads, action) for action in actions] == [0] * 5
+    heads.pre[go] = {0}
+    assert count_errors(histories, heads, go) > 0  # so the head of the doors will not do as it is
+    heads.pre[go] = {1}
+    expected = heads.effects[:, 0].copy()
+    expected[histories.layout.actions + away] = ADD
+    assert share_heads(Alone(histories, heads, 0)) == 1
+    assert heads.pre[go] == {0}
+    assert heads.effects[:, 0].tolist() == expected.tolist()  # one bit
+    assert [count_errors(histories, heads, action) for action in actions] == [0] * 5
+
+
+def test_what_others_can_tell_is_not_trained_away() -> None:
+    _, histories, heads = key_in_the_hand(doors_need_it=False)
+    assert [count_errors(histories, heads, action) for action in range(5)] == [0] * 5
+    before = heads.copy()
+    assert share_heads(Alone(histories, heads, 0)) == 0
+    assert heads.pre == before.pre
+    assert (heads.effects == before.effects).all()
+
+
+def lamps(traces: int) -> tuple[Dataset, Layout, Theta]:
+    """`lit` is told at the end; the parameters know all but that `wind` puts the lamp out. `read` needs light."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(traces):
+        lit, steps = False, []
+        for _ in range(8):
+            name = ("on", "off", "wind", "read")[rng.integers(4)]
+            steps.append((name, lit or name != "read"))
+            lit = name == "on" or (lit and name == "read")
+        found.append(Trace(*map(tuple, zip(*steps, strict=True)), state="home", final={"lit": lit}))
+    dataset = Dataset.of(found)
+    layout = Layout(dataset.vocabulary, np.empty(0, dtype=np.int64))
+    at = dataset.vocabulary.actions.index
+    query, key, value = (np.zeros((layout.rows, 1), dtype=np.float32) for _ in range(3))
+    query[at("read")] = key[at("on")] = key[at("off")] = value[at("off")] = 1
+    key[layout.actions :] = value[layout.actions :] = 1
+    return dataset, layout, Theta(query, key, value)
+
+
+def test_a_told_head_with_wrong_final_values_is_trained_again() -> None:
+    dataset, layout, theta = lamps(200)
+    assert wrong_traces(model_of(theta, layout), dataset).sum() > 20
+    world = Strips().read(theta, layout, Completion(dataset, layout), dataset, 0)
+    assert wrong_traces(world.over_tokens(), dataset).sum() == 0
+    assert world.model.atoms == ("lit",)
+    assert world.model.action("wind").delete == {"lit"}
+
+
+def test_told_heads_without_an_error_are_left_alone() -> None:
+    dataset, layout, theta = lamps(200)
+    theta.key[dataset.vocabulary.actions.index("wind")] = 1
+    theta.value[dataset.vocabulary.actions.index("wind")] = 1
+    heads = heads_of(theta, layout)
+    before = heads.copy()
+    assert retrain_told(Alone(Histories.of(dataset, layout), heads, 0)) == 0
+    assert (heads.effects == before.effects).all()
+
+
+def test_training_again_never_adds_an_error() -> None:
+    dataset, layout, _ = lamps(60)
+    histories = Histories.of(dataset, layout)
+    rng = np.random.default_rng(0)
+    better = 0
+    for _ in range(10):
+        effects = rng.choice(np.array([NONE, ADD, DELETE], dtype=np.uint8), (layout.rows, 1))
+        effects[layout.actions :] = DELETE
+        asked: list[set[int]] = [set(np.flatnonzero(rng.random(1) < 0.5).tolist()) for _ in range(layout.actions)]
+        heads = Heads(effects, np.zeros(1, dtype=np.int64), [*asked, {0}])
+        before = sum(count_errors(histories, heads, user) for user in range(layout.actions + 1))
+        kept = heads.effects.copy()
+        if retrain_told(Alone(histories, heads, 0)):
+            better += 1
+            assert sum(count_errors(histories, heads, user) for user in range(layout.actions + 1)) < before
+        else:
+            assert (heads.effects == kept).all()
+    assert better > 0

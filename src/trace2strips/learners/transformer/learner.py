@@ -41,6 +41,7 @@ from trace2strips.learners.transformer.extraction import extract, guess_of, head
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
 from trace2strips.learners.transformer.parameters import SHARED, Layout, Theta
 from trace2strips.learners.transformer.presets import BEFORE_COMPLETION, PRESETS, Preset
+from trace2strips.learners.transformer.retraining import retrain_told
 from trace2strips.model.vocabulary import Kind
 from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset
@@ -197,6 +198,7 @@ class Strips(Transformer):
         alone = None
         if self.chosen.alone and self.heads is None:  # who limits the heads wants no further ones
             alone = Alone(completion.histories, heads, seed)
+            retrain_told(alone)
             alone.improve()
         return extract(heads, layout, completion, dataset, alone)
 
