@@ -60,12 +60,12 @@ def outcome(function, inputs: list[torch.Tensor], packing: Packing) -> list[torc
 @pytest.mark.parametrize(("fused", "reference"), FUSED)
 @settings(max_examples=80)
 @given(cases())
-def test_the_kernel_is_the_reference_in_value_and_gradient(fused, reference, case: tuple[Packing, int, int, int]) -> None:
+def test_the_kernel_is_the_reference_in_value_and_gradient(
+    fused, reference, case: tuple[Packing, int, int, int]
+) -> None:
     packing, heads, size, seed = case
     inputs = random_inputs(packing, heads, size, seed, torch.float64)
-    for ours, theirs in zip(
-        outcome(fused, inputs, packing), outcome(reference, inputs, packing), strict=True
-    ):
+    for ours, theirs in zip(outcome(fused, inputs, packing), outcome(reference, inputs, packing), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
@@ -76,9 +76,7 @@ def test_the_kernel_in_single_precision(fused, reference, case: tuple[Packing, i
     packing, heads, size, seed = case
     single = random_inputs(packing, heads, size, seed, torch.float32)
     double = [x.detach().double().requires_grad_() for x in single]
-    for ours, exact in zip(
-        outcome(fused, single, packing), outcome(reference, double, packing), strict=True
-    ):
+    for ours, exact in zip(outcome(fused, single, packing), outcome(reference, double, packing), strict=True):
         torch.testing.assert_close(ours.double(), exact, rtol=1e-4, atol=1e-4)
 
 

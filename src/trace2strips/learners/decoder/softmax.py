@@ -2,9 +2,9 @@
 
     z_j = q·k_j / √d,   A_j = e^{z_j} / Σ_m e^{z_m},   o = Σ_j A_j v_j
 
-A query sees the first `visible` keys of its trace and gets 0 if there are none. `attend_softmax` is the fused kernel for
-the CPU (`stick_breaking`), `attend_softmax_slowly` PyTorch's own fused attention on traces of similar length padded
-together, on any device. Needs the extra `networks`.
+A query sees the first `visible` keys of its trace and gets 0 if there are none. `attend_softmax` is the fused kernel
+for the CPU (its loops stand in `stick_breaking`), `attend_softmax_slowly` PyTorch's own fused attention on traces of
+similar length padded together, on any device. Needs the extra `networks`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Softmax(torch.autograd.Function):
         arrays = [x.detach().contiguous().numpy() for x in (q, k, v)]
         result = torch.empty(q.shape, dtype=q.dtype)
         found = [result.numpy(), *(np.empty(q.shape[:2], dtype=arrays[0].dtype) for _ in range(2))]
-        softmax_forward(*arrays, *constants(packing, arrays[0]), *found)
+        softmax_forward(*arrays, *constants(packing, arrays[0]), arrays[0].dtype.type(-1e30), *found)
         ctx.arrays, ctx.packing = (arrays, found), packing
         return result
 
@@ -65,7 +65,6 @@ def constants(packing: Packing, q: np.ndarray) -> tuple[Any, ...]:
         (0,) * size,
         LANES,
         kind(1 / np.sqrt(size)),
-        kind(-1e30),
     )
 
 

@@ -489,9 +489,10 @@ def softmax_forward(q, k, v, query_offsets, key_offsets, visible, template, widt
     """o = Σ_j e^{z_j − m} v_j / Σ_j e^{z_j − m}, where m is the largest score so far: when it grows, the sums shrink.
     In the end m goes to `peaks` and 1 / Σ_j to `parts`.
 
-    Rows of `lanes`: q, o (a row for each coordinate), four shares, how many keys are seen, m, Σ, what the sums shrink to.
-    All in one array, and four keys at a time: LLVM makes vector code of a loop over few arrays only, and what is read of
-    the queries serves all four. Keys beyond the last one are this one again, and unseen.
+    Rows of `lanes`: q, o (a row for each coordinate), four shares, how many keys are seen, m, Σ, what the sums shrink
+    to. All in one array, since LLVM makes vector code of loops over few arrays only; and four keys at a time: what is
+    read of the queries serves all four. Keys beyond the last one are this one again, and unseen: their score is
+    `unseen`, less than any.
     """
     kind = q.dtype.type
     zero, lowest = kind(0), kind(-87)
@@ -558,7 +559,6 @@ def softmax_backward(  # type: ignore[no-untyped-def]
     template,
     width,
     scale,
-    unseen,
     out,
     peaks,
     shares,
