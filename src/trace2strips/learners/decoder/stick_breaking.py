@@ -399,24 +399,28 @@ def spread(pulls, shares, begin, end, query, key, step, q, k, slope, slope_q, sl
 
 @compiled(vector=True)
 def spread_group(pulls, shares, begin, end, query, key, step, q, k, slope, slope_q, slope_k, slope_v, template):  # type: ignore[no-untyped-def]
-    """The same for a whole group, the nearest key first: what is read of a query serves four keys."""
+    """The same for a whole group, the nearest key first: what is read of a query serves four keys. Keys and values by
+    turns: the sums of both are more than there are registers."""
     a, b, c, d = key, key - step, key - 2 * step, key - 3 * step
     ka, kb, kc, kd = load(k, a, template), load(k, b, template), load(k, c, template), load(k, d, template)
     dka, dkb = load(slope_k, a, template), load(slope_k, b, template)
     dkc, dkd = load(slope_k, c, template), load(slope_k, d, template)
-    dva, dvb = load(slope_v, a, template), load(slope_v, b, template)
-    dvc, dvd = load(slope_v, c, template), load(slope_v, d, template)
     for i in range(begin, end):
         at = query + i * step
-        row, g, dq = load(q, at, template), load(slope, at, template), load(slope_q, at, template)
+        row, dq = load(q, at, template), load(slope_q, at, template)
         za, zb, zc, zd = pulls[i], pulls[LANES + i], pulls[2 * LANES + i], pulls[3 * LANES + i]
         dka, dkb = add_times(za, row, dka), add_times(zb, row, dkb)
         dkc, dkd = add_times(zc, row, dkc), add_times(zd, row, dkd)
+        store(slope_q, at, add_times(zd, kd, add_times(zc, kc, add_times(zb, kb, add_times(za, ka, dq)))))
+    for where, dk in ((a, dka), (b, dkb), (c, dkc), (d, dkd)):
+        store(slope_k, where, dk)
+    dva, dvb = load(slope_v, a, template), load(slope_v, b, template)
+    dvc, dvd = load(slope_v, c, template), load(slope_v, d, template)
+    for i in range(begin, end):
+        g = load(slope, query + i * step, template)
         dva, dvb = add_times(shares[i], g, dva), add_times(shares[LANES + i], g, dvb)
         dvc, dvd = add_times(shares[2 * LANES + i], g, dvc), add_times(shares[3 * LANES + i], g, dvd)
-        store(slope_q, at, add_times(zd, kd, add_times(zc, kc, add_times(zb, kb, add_times(za, ka, dq)))))
-    for where, dk, dv in ((a, dka, dva), (b, dkb, dvb), (c, dkc, dvc), (d, dkd, dvd)):
-        store(slope_k, where, dk)
+    for where, dv in ((a, dva), (b, dvb), (c, dvc), (d, dvd)):
         store(slope_v, where, dv)
 
 
