@@ -544,9 +544,11 @@ def backward_kernel(  # type: ignore[no-untyped-def]
 
 
 @compiled(vector=True)
-def keep(x, kept):  # type: ignore[no-untyped-def]
-    """x or 0. As a function, so that x is worked out in any case: vectors cannot take a branch."""
-    return x if kept else type(x)(0)
+def group_from(j, most, begin, step):  # type: ignore[no-untyped-def]
+    """Where key j and the three behind it stand; beyond the last one, that one again."""
+    last = begin + (most - 1) * step
+    at = begin + j * step
+    return at, min(at + step, last), min(at + 2 * step, last), min(at + 3 * step, last)
 
 
 @compiled(vector=True)
@@ -554,19 +556,20 @@ def softmax_forward(q, k, v, query_offsets, key_offsets, visible, template, widt
     """o = Σ_j e^{z_j − m} v_j / Σ_j e^{z_j − m}, where m is the largest score so far: when it grows, the sums shrink.
     In the end m goes to `peaks` and 1 / Σ_j to `parts`.
 
-    Rows of `lanes`: q, o (a row for each coordinate), four shares, how many keys are seen, m, Σ, what the sums shrink
-    to. All in one array, since LLVM makes vector code of loops over few arrays only; and four keys at a time: what is
-    read of the queries serves all four. Keys beyond the last one are this one again, and unseen: their score is
-    `unseen`, less than any.
+    Rows of `lanes`: q, o (a row for each coordinate), four shares, how many keys are seen, m, Σ.
+    All in one array, and four keys at a time, as in stick-breaking. Keys beyond the last one are this one again, and
+    unseen: their score is `unseen`, less than any.
     """
     kind = q.dtype.type
     zero, lowest = kind(0), kind(-87)
-    size = len(template)
-    share, seen, top, total, less = 2 * size, 2 * size + 4, 2 * size + 5, 2 * size + 6, 2 * size + 7
-    lanes = np.empty((2 * size + 8, LANES), q.dtype)
+    size, heads = len(template), q.shape[1]
+    step = heads * size
+    share, seen, top, total = 2 * size, 2 * size + 4, 2 * size + 5, 2 * size + 6
+    lanes = np.empty((2 * size + 7, LANES), q.dtype)
+    flat, flat_k, flat_v = lanes.reshape(-1), k.reshape(-1), v.reshape(-1)
     for trace in range(len(query_offsets) - 1):
         begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
-        for head in range(q.shape[1]):
+        for head in range(heads):
             for first in range(begin, end, LANES):
                 count = min(LANES, end - first)
                 lanes[:] = 0
@@ -578,14 +581,13 @@ def softmax_forward(q, k, v, query_offsets, key_offsets, visible, template, widt
                     for d in range(size):
                         lanes[d, n] = q[first + n, head, d] * scale
                 for j in range(0, most, GROUP):
-                    last = base + most - 1
-                    places = base + j, min(base + j + 1, last), min(base + j + 2, last), min(base + j + 3, last)
-                    a, b, c, e = k[places[0], head], k[places[1], head], k[places[2], head], k[places[3], head]
+                    places = group_from(j, most, base * step + head * size, step)
+                    lanes[share : share + GROUP] = 0
+                    for where in (0, VECTOR):
+                        dot_group(flat, where, flat_k, places, template, WIDE, share * LANES + where)
                     for i in range(width):
-                        za, zb, zc, ze = zero, zero, zero, zero
-                        for d in range(size):
-                            x = lanes[d, i]
-                            za, zb, zc, ze = fma(x, a[d], za), fma(x, b[d], zb), fma(x, c[d], zc), fma(x, e[d], ze)
+                        za, zb = lanes[share, i], lanes[share + 1, i]
+                        zc, ze = lanes[share + 2, i], lanes[share + 3, i]
                         left, before = lanes[seen, i] - kind(j), lanes[top, i]
                         za, zb = za if left > kind(0) else unseen, zb if left > kind(1) else unseen
                         zc, ze = zc if left > kind(2) else unseen, ze if left > kind(3) else unseen
@@ -596,16 +598,13 @@ def softmax_forward(q, k, v, query_offsets, key_offsets, visible, template, widt
                         zc, ze = zc if left > kind(2) else zero, ze if left > kind(3) else zero
                         shrunk = exponential(max(before - m, lowest))
                         lanes[share, i], lanes[share + 1, i], lanes[share + 2, i], lanes[share + 3, i] = za, zb, zc, ze
-                        lanes[top, i], lanes[less, i] = m, shrunk
+                        lanes[top, i] = m
                         lanes[total, i] = fma(lanes[total, i], shrunk, (za + zb) + (zc + ze))
-                    a, b, c, e = v[places[0], head], v[places[1], head], v[places[2], head], v[places[3], head]
-                    for i in range(width):
-                        za, zb = lanes[share, i], lanes[share + 1, i]
-                        zc, ze = lanes[share + 2, i], lanes[share + 3, i]
-                        shrunk = lanes[less, i]
                         for d in range(size):
-                            o = fma(zb, b[d], fma(za, a[d], lanes[size + d, i] * shrunk))
-                            lanes[size + d, i] = fma(ze, e[d], fma(zc, c[d], o))
+                            lanes[size + d, i] *= shrunk
+                    for where in (0, VECTOR):
+                        begin_o, begin_a = size * LANES + where, share * LANES + where
+                        add_group(flat, begin_o, flat_v, places, template, WIDE, begin_a)
                 for n in range(count):
                     part = kind(1) / lanes[total, n] if visible[first + n] > 0 else zero
                     peaks[first + n, head], parts[first + n, head] = lanes[top, n], part
@@ -634,16 +633,17 @@ def softmax_backward(  # type: ignore[no-untyped-def]
 ):
     """Adds to slopes that begin as 0. With A_j = e^{z_j − m} / Σ and g the gradient of o: dz_j = A_j·(g·v_j − g·o).
 
-    Rows of `lanes`: q, g; m, 1 / Σ and g·o stand beside. `pulls` (dz/√d) and `parts` (A) are of four keys.
+    Rows of `lanes`: q, g, how many keys are seen, m, 1 / Σ, g·o; then, of four keys, the nearest first, A and dz/√d.
     """
     kind = q.dtype.type
     zero, lowest = kind(0), kind(-87)
     size, heads = len(template), q.shape[1]
     step = heads * size
-    lanes, seen = np.empty((2 * size, LANES), q.dtype), np.empty(LANES, q.dtype)
-    top, share, mean = np.empty(LANES, q.dtype), np.empty(LANES, q.dtype), np.empty(LANES, q.dtype)
-    pulls, parts = np.empty((GROUP, LANES), q.dtype), np.empty((GROUP, LANES), q.dtype)
-    flat_pulls, flat_parts = pulls.reshape(-1), parts.reshape(-1)
+    seen, top, share, mean = 2 * size, 2 * size + 1, 2 * size + 2, 2 * size + 3
+    part, pull = 2 * size + 4, 2 * size + 8
+    lanes = np.empty((2 * size + 12, LANES), q.dtype)
+    flat, flat_k, flat_v = lanes.reshape(-1), k.reshape(-1), v.reshape(-1)
+    flat_parts, flat_pulls = flat[part * LANES : pull * LANES], flat[pull * LANES :]
     rows = q.reshape(-1), k.reshape(-1), slope.reshape(-1)
     slopes = slope_q.reshape(-1), slope_k.reshape(-1), slope_v.reshape(-1)
     for trace in range(len(query_offsets) - 1):
@@ -652,44 +652,36 @@ def softmax_backward(  # type: ignore[no-untyped-def]
             for first in range(begin, end, LANES):
                 count = min(LANES, end - first)
                 lanes[:] = 0
-                seen[:] = 0
-                top[:] = 0
-                share[:] = 0
-                mean[:] = 0
                 most = np.int64(0)
                 for n in range(count):
-                    seen[n], top[n], share[n] = visible[first + n], peaks[first + n, head], shares[first + n, head]
                     most = max(most, np.int64(visible[first + n]))
+                    lanes[seen, n] = visible[first + n]
+                    lanes[top, n], lanes[share, n] = peaks[first + n, head], shares[first + n, head]
                     for d in range(size):
                         g = slope[first + n, head, d]
                         lanes[d, n] = q[first + n, head, d] * scale
                         lanes[size + d, n] = g
-                        mean[n] += g * out[first + n, head, d]
+                        lanes[mean, n] += g * out[first + n, head, d]
                 for j in range(0, most, GROUP):
-                    last = base + most - 1
-                    places = base + j, min(base + j + 1, last), min(base + j + 2, last), min(base + j + 3, last)
-                    a, b, c, e = k[places[0], head], k[places[1], head], k[places[2], head], k[places[3], head]
+                    places = group_from(j, most, base * step + head * size, step)
+                    places = places[3], places[2], places[1], places[0]  # the nearest first
+                    lanes[part:] = 0
+                    for where in (0, VECTOR):
+                        dot_group(flat, where, flat_k, places, template, WIDE, part * LANES + where)
+                        dot_group(flat, size * LANES + where, flat_v, places, template, WIDE, pull * LANES + where)
                     for i in range(width):
-                        za, zb, zc, ze = zero, zero, zero, zero
-                        for d in range(size):
-                            x = lanes[d, i]
-                            za, zb, zc, ze = fma(x, a[d], za), fma(x, b[d], zb), fma(x, c[d], zc), fma(x, e[d], ze)
-                        left, m, part = seen[i] - kind(j), top[i], share[i]
-                        parts[3, i] = keep(exponential(min(max(za - m, lowest), zero)) * part, left > kind(0))
-                        parts[2, i] = keep(exponential(min(max(zb - m, lowest), zero)) * part, left > kind(1))
-                        parts[1, i] = keep(exponential(min(max(zc - m, lowest), zero)) * part, left > kind(2))
-                        parts[0, i] = keep(exponential(min(max(ze - m, lowest), zero)) * part, left > kind(3))
-                    a, b, c, e = v[places[0], head], v[places[1], head], v[places[2], head], v[places[3], head]
+                        left, m, whole = lanes[seen, i] - kind(j), lanes[top, i], lanes[share, i]
+                        za = exponential(max(lanes[part, i] - m, lowest)) * whole
+                        zb = exponential(max(lanes[part + 1, i] - m, lowest)) * whole
+                        zc = exponential(max(lanes[part + 2, i] - m, lowest)) * whole
+                        ze = exponential(max(lanes[part + 3, i] - m, lowest)) * whole
+                        za, zb = za if left > kind(3) else zero, zb if left > kind(2) else zero
+                        zc, ze = zc if left > kind(1) else zero, ze if left > kind(0) else zero
+                        lanes[part, i], lanes[part + 1, i], lanes[part + 2, i], lanes[part + 3, i] = za, zb, zc, ze
                     for i in range(width):
-                        za, zb, zc, ze = zero, zero, zero, zero
-                        for d in range(size):
-                            x = lanes[size + d, i]
-                            za, zb, zc, ze = fma(x, a[d], za), fma(x, b[d], zb), fma(x, c[d], zc), fma(x, e[d], ze)
-                        m = mean[i]
-                        pulls[3, i] = parts[3, i] * (za - m) * scale
-                        pulls[2, i] = parts[2, i] * (zb - m) * scale
-                        pulls[1, i] = parts[1, i] * (zc - m) * scale
-                        pulls[0, i] = parts[0, i] * (ze - m) * scale
+                        g = lanes[mean, i]
+                        for c in range(GROUP):
+                            lanes[pull + c, i] = lanes[part + c, i] * (lanes[pull + c, i] - g) * scale
                     query, key = first * step + head * size, (base + j + 3) * step + head * size
                     if j + GROUP <= most:
                         spread_group(flat_pulls, flat_parts, 0, count, query, key, step, *rows, *slopes, template)
