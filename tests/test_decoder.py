@@ -679,7 +679,7 @@ def test_a_network_that_is_wrong_on_longer_traces_is_not_done(monkeypatch: pytes
     answers: list[int] = []
     wrong: list[int] = []
 
-    def right(decoder: Decoder, dataset: Dataset) -> np.ndarray:
+    def right(_: Decoder, dataset: Dataset) -> np.ndarray:
         answers.append(len(dataset))
         return np.arange(len(dataset)) < len(dataset) - wrong[len(answers) - 1]
 
