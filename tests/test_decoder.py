@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from trace2strips.learners.decoder.learner import Rope, StickBreaking, decoder_o
 from trace2strips.learners.decoder.lengthening import longer_traces
 from trace2strips.learners.decoder.network import Decoder
 from trace2strips.learners.decoder.packing import Packing
-from trace2strips.learners.decoder.probing import Probed
 from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, OptimiserSettings
 from trace2strips.learners.decoder.softmax import attend_softmax
 from trace2strips.learners.decoder.training import SEARCH_EVERY, DecoderNetwork, focal_loss, orthogonal
@@ -630,7 +630,7 @@ def test_training_ends_with_the_average_once_it_is_done_and_goes_on_to_the_same_
 
     def fresh(done_at: int) -> DecoderNetwork:
         network = DecoderNetwork(dataset, SMALL, OptimiserSettings(), 32, 1)
-        network.half_right_at = 1
+        network.steps = network.half_right_at = 1
         monkeypatch.setattr(network, "average_is_done", lambda: network.steps >= done_at)
         return network
 
@@ -638,8 +638,8 @@ def test_training_ends_with_the_average_once_it_is_done_and_goes_on_to_the_same_
     for network in (whole, never):
         for _ in range(14):
             network.step(batch)
-    assert (whole.steps, whole.done, never.steps, never.done) == (10, True, 14, False)
-    for _ in range(10):
+    assert (whole.steps, whole.done, never.steps, never.done) == (10, True, 15, False)
+    for _ in range(9):
         cut.step(batch)
     assert not torch.equal(cut.average, cut.flat)
     assert torch.equal(whole.flat, cut.average)
@@ -667,11 +667,11 @@ def test_the_average_is_that_of_about_the_last_tenth_of_the_steps() -> None:
 @pytest.mark.parametrize(("variant", "stop"), [("rope", True), ("sb", False)])
 def test_who_may_not_stop_is_not_asked(variant: str, stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     network = DecoderNetwork(data(), replace(SMALL, variant=variant), OptimiserSettings(stop=stop), 32, 1)
-    network.half_right_at = 1
+    network.steps = network.half_right_at = 1
     monkeypatch.setattr(network, "average_is_done", lambda: pytest.fail("asked"))
     for _ in range(4):
         network.step(np.arange(4))
-    assert (network.steps, network.done) == (4, False)
+    assert (network.steps, network.done) == (5, False)
 
 
 def test_a_network_that_is_wrong_on_longer_traces_is_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -688,7 +688,7 @@ def test_a_network_that_is_wrong_on_longer_traces_is_not_done(monkeypatch: pytes
         StripsModel(hidden.atoms, tuple(hidden.action(a) for a in tiny().vocabulary.actions)), tiny().vocabulary
     )
     monkeypatch.setattr(decoder_training, "right_traces", right)
-    monkeypatch.setattr(decoder_training, "extract_by_probing", lambda *_: Probed(world, None))  # type: ignore[arg-type]
+    monkeypatch.setattr(decoder_training, "extract_by_probing", lambda *_: SimpleNamespace(world=world))
     before = network.flat.clone()
     for wrong[:], asked, done in (([1], 1, False), ([0, 1], 2, False), ([0, 0], 2, True)):
         answers.clear()
@@ -696,7 +696,7 @@ def test_a_network_that_is_wrong_on_longer_traces_is_not_done(monkeypatch: pytes
         assert len(answers) == asked
     spoiled = replace(world.model.actions[0], pre=frozenset(hidden.atoms))
     wrong_world = replace(world, model=StripsModel(hidden.atoms, (spoiled, *world.model.actions[1:])))
-    monkeypatch.setattr(decoder_training, "extract_by_probing", lambda *_: Probed(wrong_world, None))  # type: ignore[arg-type]
+    monkeypatch.setattr(decoder_training, "extract_by_probing", lambda *_: SimpleNamespace(world=wrong_world))
     answers.clear()
     assert not network.average_is_done()
     assert len(answers) == 1  # the model does not explain the training traces
