@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from trace2strips.learners.decoder import training as decoder_training
 from trace2strips.learners.decoder.batches import Batch, make_batch
 from trace2strips.learners.decoder.inference import Session, probabilities, right_traces, self_masked
 from trace2strips.learners.decoder.learner import Rope, StickBreaking, decoder_of
+from trace2strips.learners.decoder.lengthening import longer_traces
 from trace2strips.learners.decoder.network import Decoder
 from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.settings import VARIANTS, DecoderSettings, OptimiserSettings
@@ -30,7 +32,9 @@ from trace2strips.learners.learner import Figures, Learned
 from trace2strips.learners.learning import learn, load
 from trace2strips.learners.registry import make_learner
 from trace2strips.learners.training import TrainingSettings, train
+from trace2strips.model.strips import StripsModel, final_state, label
 from trace2strips.model.vocabulary import Kind
+from trace2strips.model.world import WorldModel
 from trace2strips.traces import Dataset, Trace
 from trace2strips.worlds import get_domain
 from trace2strips.worlds.sampling import SampleSettings, sample
@@ -563,7 +567,7 @@ def test_checkpoints_of_other_versions_are_refused(tmp_path: Path) -> None:
             return {**super().save(), "steps": np.array([self.steps])}
 
         def load(self, arrays: dict[str, np.ndarray]) -> None:
-            super().load({**arrays, "steps": np.append(arrays["steps"], 0)})
+            super().load({**arrays, "steps": np.append(arrays["steps"], [0, 0])})
 
     train(Older(dataset, SMALL, OptimiserSettings(), 4, 1), dataset, plan, path)
     with pytest.raises(FileError, match="another version"):
@@ -593,6 +597,112 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
     assert len(found) == 1
 
 
+# --- the end of training ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init", ["atoms", "states:3"])
+def test_longer_traces_are_walks_of_the_model_from_where_training_traces_start(init: str) -> None:
+    hidden, dataset = get_domain("blocksworld:3").model, data(50, init)
+    actions = tuple(hidden.action(name) for name in dataset.vocabulary.actions)
+    model = StripsModel(hidden.atoms, actions)
+    world = WorldModel(model, dataset.vocabulary, dataset.states)
+    longer = longer_traces(world, dataset, 200, np.random.default_rng(0))
+    known = {trace.init if trace.state is None else trace.state for trace in dataset}
+    lengths, refusals = [], 0
+    for trace in longer:
+        assert (trace.init if trace.state is None else trace.state) in known
+        start = world.states[trace.state] if trace.state is not None else trace.init
+        assert start is not None
+        assert [not ok for ok in trace.ok] == label(model, trace.actions, start)
+        assert all(trace.ok[:-1])
+        refusals += not all(trace.ok)
+        end = final_state(model, trace.actions, start)
+        assert trace.final == {atom: atom in end for atom in dataset.vocabulary.test_atoms}
+        lengths.append(len(trace.actions))
+    assert 40 < max(lengths) <= 48  # of the training traces at most 12
+    assert 70 < refusals < 130
+
+
+def test_training_ends_with_the_average_once_it_is_done_and_goes_on_to_the_same_when_it_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dataset, batch = data(400), np.arange(8)
+
+    def fresh(done_at: int) -> DecoderNetwork:
+        network = DecoderNetwork(dataset, SMALL, OptimiserSettings(), 32, 1)
+        network.steps = network.half_right_at = 1
+        monkeypatch.setattr(network, "average_is_done", lambda: network.steps >= done_at)
+        return network
+
+    whole, cut, other, never = (fresh(at) for at in (10, 10, 10, 99))
+    for network in (whole, never):
+        for _ in range(14):
+            network.step(batch)
+    assert (whole.steps, whole.done, never.steps, never.done) == (10, True, 15, False)
+    for _ in range(9):
+        cut.step(batch)
+    assert not torch.equal(cut.average, cut.flat)
+    assert torch.equal(whole.flat, cut.average)
+    other.load({name: array.copy() for name, array in cut.save().items()})
+    other.step(batch)
+    assert (other.steps, other.done, torch.equal(other.flat, whole.flat)) == (10, True, True)
+    again = fresh(99)
+    again.load({name: array.copy() for name, array in whole.save().items()})
+    again.step(batch)
+    assert (again.steps, again.done, torch.equal(again.flat, whole.flat)) == (10, True, True)
+
+
+def test_the_average_is_that_of_about_the_last_tenth_of_the_steps() -> None:
+    network = DecoderNetwork(data(), SMALL, OptimiserSettings(), 1000, 0)
+    network.steps = 500
+    network.average.zero_()
+    network.flat.fill_(1.0)
+    for _ in range(50):
+        before = float(network.average[0])
+        network.update(torch.zeros_like(network.flat))
+        assert float(network.average[0]) > before
+    assert 0.5 < float(network.average.mean()) < 0.75  # 1 − 1/e
+
+
+@pytest.mark.parametrize(("variant", "stop"), [("rope", True), ("sb", False)])
+def test_who_may_not_stop_is_not_asked(variant: str, stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = DecoderNetwork(data(), replace(SMALL, variant=variant), OptimiserSettings(stop=stop), 32, 1)
+    network.steps = network.half_right_at = 1
+    monkeypatch.setattr(network, "average_is_done", lambda: pytest.fail("asked"))
+    for _ in range(4):
+        network.step(np.arange(4))
+    assert (network.steps, network.done) == (5, False)
+
+
+def test_a_network_that_is_wrong_on_longer_traces_is_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = DecoderNetwork(tiny(), SMALL, OptimiserSettings(), 32, 1)
+    answers: list[int] = []
+    wrong: list[int] = []
+
+    def right(_: Decoder, dataset: Dataset) -> np.ndarray:
+        answers.append(len(dataset))
+        return np.arange(len(dataset)) < len(dataset) - wrong[len(answers) - 1]
+
+    hidden = get_domain("blocksworld:2").model
+    world = WorldModel(
+        StripsModel(hidden.atoms, tuple(hidden.action(a) for a in tiny().vocabulary.actions)), tiny().vocabulary
+    )
+    monkeypatch.setattr(decoder_training, "right_traces", right)
+    monkeypatch.setattr(decoder_training, "extract_by_probing", lambda *_: SimpleNamespace(world=world))
+    before = network.flat.clone()
+    for wrong[:], asked, done in (([1], 1, False), ([0, 1], 2, False), ([0, 0], 2, True)):
+        answers.clear()
+        assert network.average_is_done() is done
+        assert len(answers) == asked
+    spoiled = replace(world.model.actions[0], pre=frozenset(hidden.atoms))
+    wrong_world = replace(world, model=StripsModel(hidden.atoms, (spoiled, *world.model.actions[1:])))
+    monkeypatch.setattr(decoder_training, "extract_by_probing", lambda *_: SimpleNamespace(world=wrong_world))
+    answers.clear()
+    assert not network.average_is_done()
+    assert len(answers) == 1  # the model does not explain the training traces
+    assert torch.equal(network.flat, before)
+
+
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
@@ -606,6 +716,8 @@ def test_a_small_world_is_learned_end_to_end(tmp_path: Path) -> None:
     hidden, dataset = get_domain("blocksworld:2").model, tiny()
     longer = sample(get_domain("blocksworld:2"), SampleSettings(200, 40, "test", suffix="all", seed=2), like=dataset)
     learned = learn(dataset, StickBreaking(steps=800), test=longer)
+    assert learned.figures.steps is not None
+    assert learned.figures.steps < 800  # it was done before
     assert learned.figures.train_accuracy == learned.figures.model_train_accuracy == 1
     assert learned.figures.test_accuracy == learned.figures.model_test_accuracy == 1
     assert learned.figures.least_sure_effect > 0.99

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trace2strips.learners.decoder.packing import Packing
-from trace2strips.learners.decoder.softmax import attend_softmax
+from trace2strips.learners.decoder.softmax import attend_softmax, attend_softmax_slowly
 from trace2strips.learners.decoder.stick_breaking import (
     attend_padded,
     attend_sticks,
@@ -18,7 +18,8 @@ from trace2strips.learners.decoder.stick_breaking import (
     strict_mask,
 )
 
-EVERY = [attend_sticks, attend_sticks_slowly, attend_softmax]
+FUSED = [(attend_sticks, attend_sticks_slowly), (attend_softmax, attend_softmax_slowly)]
+EVERY = [function for pair in FUSED for function in pair]
 
 
 def offsets(lengths: list[int]) -> np.ndarray:
@@ -56,26 +57,26 @@ def outcome(function, inputs: list[torch.Tensor], packing: Packing) -> list[torc
     return [out.detach(), *torch.autograd.grad((out * weights).sum(), inputs)]
 
 
+@pytest.mark.parametrize(("fused", "reference"), FUSED)
 @settings(max_examples=80)
 @given(cases())
-def test_the_kernel_is_the_reference_in_value_and_gradient(case: tuple[Packing, int, int, int]) -> None:
+def test_the_kernel_is_the_reference_in_value_and_gradient(
+    fused, reference, case: tuple[Packing, int, int, int]
+) -> None:
     packing, heads, size, seed = case
     inputs = random_inputs(packing, heads, size, seed, torch.float64)
-    for ours, theirs in zip(
-        outcome(attend_sticks, inputs, packing), outcome(attend_sticks_slowly, inputs, packing), strict=True
-    ):
+    for ours, theirs in zip(outcome(fused, inputs, packing), outcome(reference, inputs, packing), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(("fused", "reference"), FUSED)
 @settings(max_examples=40)
 @given(cases())
-def test_the_kernel_in_single_precision(case: tuple[Packing, int, int, int]) -> None:
+def test_the_kernel_in_single_precision(fused, reference, case: tuple[Packing, int, int, int]) -> None:
     packing, heads, size, seed = case
     single = random_inputs(packing, heads, size, seed, torch.float32)
     double = [x.detach().double().requires_grad_() for x in single]
-    for ours, exact in zip(
-        outcome(attend_sticks, single, packing), outcome(attend_sticks_slowly, double, packing), strict=True
-    ):
+    for ours, exact in zip(outcome(fused, single, packing), outcome(reference, double, packing), strict=True):
         torch.testing.assert_close(ours.double(), exact, rtol=1e-4, atol=1e-4)
 
 

@@ -72,10 +72,12 @@ def cost(row: Row) -> Cost:
 def scaled(known: Cost, measured: Run, run: Run, taken: int | None = None) -> Cost:
     """Learning takes as long as there are steps or, in completion, traces; the rest goes with the test traces.
 
-    A decoder has `taken` exactly the steps that its preset wanted at that time, which may want others by now; how many
-    traces they are drawn from matters little.
+    A decoder has `taken` exactly the steps that its preset wanted at that time, which may want others by now, but for
+    `sb`, which may have stopped early, and others like it will; how many traces they are drawn from matters little.
     """
     known_steps = taken or wanted_steps(measured)
+    if taken and measured.learner == "sb":
+        known_steps = max(taken, wanted_steps(measured))
     longer = wanted_steps(run) / known_steps if known_steps else 1.0
     if not run.is_decoder:
         longer = max(longer, run.traces / measured.traces)

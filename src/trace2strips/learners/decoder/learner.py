@@ -18,7 +18,7 @@ from trace2strips.errors import TraceError, UserError
 from trace2strips.explorer.contents import Attention
 from trace2strips.explorer.reading import choose_traces, walk_in
 from trace2strips.learners.decoder.presets import DECODER_PRESETS, DecoderPreset
-from trace2strips.learners.decoder.settings import DecoderSettings
+from trace2strips.learners.decoder.settings import LOOKED_AT, DecoderSettings
 from trace2strips.learners.learner import (
     Job,
     Learned,
@@ -35,7 +35,6 @@ from trace2strips.traces import Dataset
 if TYPE_CHECKING:
     from trace2strips.learners.decoder.network import Decoder
 
-VALIDATION = 5_000  # training traces on which a decoder is looked at while it trains
 PROBED = 125_000  # actions of training traces that are probed: half of them work, a few hundred times each
 
 
@@ -88,15 +87,16 @@ class DecoderLearner(Learner):
         steps, batch = self.steps_for(actions), self.chosen.batch[actions > LARGE]
         network = DecoderNetwork(dataset, self.decoder_settings, self.chosen.optimiser, steps, job.seed)
         checkpoint = None if job.folder is None else job.folder / "checkpoint-1.safetensors"
-        # A network that has just learned the training set does not yet hold on longer traces: it goes on to the end.
-        plan = TrainingSettings(steps, batch, self.chosen.validate_every, job.seed, VALIDATION, certify=False)
+        # A network that has just learned the training set does not yet hold on longer traces: it goes on until it does,
+        # which it finds out itself (`training`), or to the end.
+        plan = TrainingSettings(steps, batch, self.chosen.validate_every, job.seed, LOOKED_AT, certify=False)
         report = train(network, dataset, plan, checkpoint, lambda r: job.tell("training", r))
         accuracy = report.best if steps else network.evaluate(dataset)
         errors = round((1 - accuracy) * len(dataset))
         figures = replace(
             basic_figures(dataset, errors, time.perf_counter() - clock + report.carried),
             train_accuracy=accuracy,
-            steps=report.step,
+            steps=network.steps,
             heads=self.decoder_settings.heads,
         )
         if self.network_only:

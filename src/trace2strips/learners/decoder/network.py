@@ -29,7 +29,7 @@ from torch.nn import functional
 from trace2strips.learners.decoder.batches import Batch
 from trace2strips.learners.decoder.packing import Packing
 from trace2strips.learners.decoder.settings import DecoderSettings
-from trace2strips.learners.decoder.softmax import attend_softmax
+from trace2strips.learners.decoder.softmax import attend_softmax, attend_softmax_slowly
 from trace2strips.learners.decoder.stick_breaking import attend_sticks, attend_sticks_slowly
 
 
@@ -131,7 +131,7 @@ class Decoder(nn.Module):
             return attend_sticks(q, k, v, packing) if self.settings.fused else attend_sticks_slowly(q, k, v, packing)
         if self.settings.variant == "rope":
             q, k = rotate(q, query_positions), rotate(k, key_positions)
-        return attend_softmax(q, k, v, packing)
+        return attend_softmax(q, k, v, packing) if self.settings.fused else attend_softmax_slowly(q, k, v, packing)
 
     def read(self, h: Float[Tensor, "rows width"]) -> Float[Tensor, " rows"]:
         logits: Tensor = self.head(self.norm(h))

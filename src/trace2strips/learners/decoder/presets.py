@@ -30,6 +30,6 @@ DECODER_PRESETS: dict[str, DecoderPreset] = {
         dict.fromkeys(VARIANTS, (500_000, 500_000)), (16, 64), 20_000,
         {variant: DecoderSettings(variant, embedding_std=1.0) for variant in VARIANTS},
         OptimiserSettings("radam", 5e-5, warmup=0, falling=False, weight_decay=0.0, clip=0.0, alpha=0.999, gamma=1.0,
-                          muon=0.0, tested=1.0, hard=0.0, lowered=0.0, horizon=0),
+                          muon=0.0, tested=1.0, hard=0.0, lowered=0.0, horizon=0, stop=False),
     ),
 }  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from trace2strips.errors import UserError, shorten
 
 VARIANTS = ("sb", "sinusoidal", "rope")
+LOOKED_AT = 1_000  # training traces on which a decoder is looked at while it trains
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,4 @@ class OptimiserSettings:
     hard: float = 0.5  # share of each batch that are hard traces: those that the network has most trouble with
     lowered: float = 1.4  # the scores of `sb` are shifted by a random number, in the end from −lowered …
     horizon: int = 4_000  # … to what makes the longest training trace one of so many keys
+    stop: bool = True  # `sb` is done as soon as its average is right on longer traces

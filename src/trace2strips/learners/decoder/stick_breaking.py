@@ -36,6 +36,8 @@ from trace2strips.learners.decoder.packing import Packing, pad_items, unpad_item
 VECTOR = 16  # float32 in the widest vector
 LANES = 2 * VECTOR  # queries side by side
 GROUP = 4  # keys; after each group the kernel looks whether all sticks are used up
+WIDE = (0,) * VECTOR  # tells compiled code the length of a vector
+NEVER = 1 << 30  # the number of a key that no query sees
 
 
 # --- reference -------------------------------------------------------------------------------------------------------
@@ -263,8 +265,8 @@ def arrive(lanes, visible, first, count, stick, seen, most):  # type: ignore[no-
     most[:] = 0
     for n in range(count):
         h, i = n // VECTOR, n % VECTOR
-        lanes[h, stick, i] = 1
-        lanes[h, seen, i] = visible[first + n]
+        lanes[stick, h, i] = 1
+        lanes[seen, h, i] = visible[first + n]
         most[h] = max(most[h], np.int64(visible[first + n]))
 
 
@@ -274,60 +276,109 @@ def leave(lanes, stick, stop, width, most):  # type: ignore[no-untyped-def]
     for h in range(2):
         going = np.int64(0)
         for i in range(width):
-            going |= np.int64(lanes[h, stick, i] >= stop)
+            going |= np.int64(lanes[stick, h, i] >= stop)
         if not going:
             most[h] = 0
 
 
 @compiled(vector=True)
+def dot_group(lanes, begin, rows, places, template, vector, to):  # type: ignore[no-untyped-def]
+    """Products of what stands in `lanes` from `begin` on, a row for each coordinate, with the rows of four keys.
+
+    Written as vectors: of a loop over lanes LLVM would first spread out all numbers of the keys, more than there are
+    registers.
+    """
+    a, b, c, e = places
+    za = load(lanes, to, vector)  # zeros
+    zb, zc, ze = za, za, za
+    for d in range(len(template)):
+        x = load(lanes, begin + d * LANES, vector)
+        za, zb = add_times(rows[a + d], x, za), add_times(rows[b + d], x, zb)
+        zc, ze = add_times(rows[c + d], x, zc), add_times(rows[e + d], x, ze)
+    store(lanes, to, za)
+    store(lanes, to + LANES, zb)
+    store(lanes, to + 2 * LANES, zc)
+    store(lanes, to + 3 * LANES, ze)
+
+
+@compiled(vector=True)
+def add_group(lanes, begin, rows, places, template, vector, share):  # type: ignore[no-untyped-def]
+    """Adds to what stands in `lanes` from `begin` on the rows of four keys, each times its share."""
+    a, b, c, e = places
+    wa, wb = load(lanes, share, vector), load(lanes, share + LANES, vector)
+    wc, we = load(lanes, share + 2 * LANES, vector), load(lanes, share + 3 * LANES, vector)
+    for d in range(len(template)):
+        at = begin + d * LANES
+        o = add_times(rows[b + d], wb, add_times(rows[a + d], wa, load(lanes, at, vector)))
+        store(lanes, at, add_times(rows[e + d], we, add_times(rows[c + d], wc, o)))
+
+
+@compiled(vector=True)
+def places_of_group(top, begin, step):  # type: ignore[no-untyped-def]
+    """Where the keys of a group stand, the nearest first, and their numbers. There is always a first one; in the place
+    of a key before it stands that one again, under a number that no query sees."""
+    a, b, c, d = top - 1, top - 2, top - 3, top - 4
+    numbers = a, b if b >= 0 else NEVER, c if c >= 0 else NEVER, d if d >= 0 else NEVER
+    return (begin + a * step, begin + max(b, 0) * step, begin + max(c, 0) * step, begin + max(d, 0) * step), numbers
+
+
+@compiled(vector=True)
 def forward_kernel(q, k, v, query_offsets, key_offsets, visible, template, width, scale, shift, stop, out):  # type: ignore[no-untyped-def]
-    """Rows of `lanes`, for each of the two vectors: q, o (a row for each coordinate), the stick, A_j, how many keys are
-    seen. `most` of them: by any query of the vector; 0 when its sticks are used up."""
+    """Rows of `lanes`, each of two vectors: q, o (a row for each coordinate), the stick, how many keys are seen, A of a
+    group of keys. `most` of them: by any query of the vector; 0 when its sticks are used up.
+
+    Four keys at a time: what is read of the queries serves all four. All in one array: LLVM makes vector code of loops
+    over few arrays only.
+    """
     kind = q.dtype.type
-    zero = kind(0)
-    size = len(template)
-    stick, share, seen = 2 * size, 2 * size + 1, 2 * size + 2
-    lanes = np.empty((2, 2 * size + 3, VECTOR), q.dtype)
+    size, heads, vector = len(template), q.shape[1], WIDE
+    step = heads * size
+    stick, seen, share = 2 * size, 2 * size + 1, 2 * size + 2
+    lanes = np.empty((2 * size + 6, 2, VECTOR), q.dtype)
+    flat, flat_k, flat_v = lanes.reshape(-1), k.reshape(-1), v.reshape(-1)
     most = np.zeros(2, np.int64)
     for trace in range(len(query_offsets) - 1):
         begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
-        for head in range(q.shape[1]):
+        for head in range(heads):
             for first in range(begin, end, LANES):
                 count = min(LANES, end - first)
                 arrive(lanes, visible, first, count, stick, seen, most)
                 for n in range(count):
                     h, i = n // VECTOR, n % VECTOR
                     for d in range(size):
-                        lanes[h, d, i] = q[first + n, head, d] * scale
-                for j in range(max(most[0], most[1]) - 1, -1, -1):
-                    key, value = k[base + j, head], v[base + j, head]
+                        lanes[d, h, i] = q[first + n, head, d] * scale
+                for top in range(max(most[0], most[1]), 0, -GROUP):
+                    places, numbers = places_of_group(top, base * step + head * size, step)
+                    ja, jb, jc, je = kind(numbers[0]), kind(numbers[1]), kind(numbers[2]), kind(numbers[3])
                     for h in range(2):
-                        if j >= most[h]:
+                        if top - GROUP >= most[h]:
                             continue
+                        lanes[share, h] = 0
+                        dot_group(flat, h * VECTOR, flat_k, places, template, vector, share * LANES + h * VECTOR)
                         for i in range(width):
-                            z, z1, z2, z3 = zero, zero, zero, zero  # four sums at a time: each waits only for itself
-                            for d in range(size // 4):
-                                z = fma(lanes[h, 4 * d, i], key[4 * d], z)
-                                z1 = fma(lanes[h, 4 * d + 1, i], key[4 * d + 1], z1)
-                                z2 = fma(lanes[h, 4 * d + 2, i], key[4 * d + 2], z2)
-                                z3 = fma(lanes[h, 4 * d + 3, i], key[4 * d + 3], z3)
-                            for d in range(size - size % 4, size):
-                                z = fma(lanes[h, d, i], key[d], z)
-                            z = (z + z1) + (z2 + z3) + shift
-                            beta, rest = break_off(z, kind(j) < lanes[h, seen, i])
-                            lanes[h, share, i] = beta * lanes[h, stick, i]
-                            lanes[h, stick, i] *= rest
-                        for i in range(width):
-                            weight = lanes[h, share, i]
-                            for d in range(size):
-                                lanes[h, size + d, i] = fma(weight, value[d], lanes[h, size + d, i])
-                    if j % GROUP == 0:
-                        leave(lanes, stick, stop, width, most)
-                        if not most.any():
-                            break
+                            za, zb = lanes[share, h, i], lanes[share + 1, h, i]
+                            zc, ze = lanes[share + 2, h, i], lanes[share + 3, h, i]
+                            last, left = lanes[seen, h, i], lanes[stick, h, i]
+                            beta, rest = break_off(za + shift, ja < last)
+                            lanes[share, h, i] = beta * left
+                            left *= rest
+                            beta, rest = break_off(zb + shift, jb < last)
+                            lanes[share + 1, h, i] = beta * left
+                            left *= rest
+                            beta, rest = break_off(zc + shift, jc < last)
+                            lanes[share + 2, h, i] = beta * left
+                            left *= rest
+                            beta, rest = break_off(ze + shift, je < last)
+                            lanes[share + 3, h, i] = beta * left
+                            lanes[stick, h, i] = left * rest
+                        where = h * VECTOR
+                        add_group(flat, size * LANES + where, flat_v, places, template, vector, share * LANES + where)
+                    leave(lanes, stick, stop, width, most)
+                    if not most.any():
+                        break
                 for n in range(count):
                     for d in range(size):
-                        out[first + n, head, d] = lanes[n // VECTOR, size + d, n % VECTOR]
+                        out[first + n, head, d] = lanes[size + d, n // VECTOR, n % VECTOR]
 
 
 @compiled(vector=True)
@@ -348,24 +399,28 @@ def spread(pulls, shares, begin, end, query, key, step, q, k, slope, slope_q, sl
 
 @compiled(vector=True)
 def spread_group(pulls, shares, begin, end, query, key, step, q, k, slope, slope_q, slope_k, slope_v, template):  # type: ignore[no-untyped-def]
-    """The same for a whole group, the nearest key first: what is read of a query serves four keys."""
+    """The same for a whole group, the nearest key first: what is read of a query serves four keys. Keys and values by
+    turns: the sums of both are more than there are registers."""
     a, b, c, d = key, key - step, key - 2 * step, key - 3 * step
     ka, kb, kc, kd = load(k, a, template), load(k, b, template), load(k, c, template), load(k, d, template)
     dka, dkb = load(slope_k, a, template), load(slope_k, b, template)
     dkc, dkd = load(slope_k, c, template), load(slope_k, d, template)
-    dva, dvb = load(slope_v, a, template), load(slope_v, b, template)
-    dvc, dvd = load(slope_v, c, template), load(slope_v, d, template)
     for i in range(begin, end):
         at = query + i * step
-        row, g, dq = load(q, at, template), load(slope, at, template), load(slope_q, at, template)
+        row, dq = load(q, at, template), load(slope_q, at, template)
         za, zb, zc, zd = pulls[i], pulls[LANES + i], pulls[2 * LANES + i], pulls[3 * LANES + i]
         dka, dkb = add_times(za, row, dka), add_times(zb, row, dkb)
         dkc, dkd = add_times(zc, row, dkc), add_times(zd, row, dkd)
+        store(slope_q, at, add_times(zd, kd, add_times(zc, kc, add_times(zb, kb, add_times(za, ka, dq)))))
+    for where, dk in ((a, dka), (b, dkb), (c, dkc), (d, dkd)):
+        store(slope_k, where, dk)
+    dva, dvb = load(slope_v, a, template), load(slope_v, b, template)
+    dvc, dvd = load(slope_v, c, template), load(slope_v, d, template)
+    for i in range(begin, end):
+        g = load(slope, query + i * step, template)
         dva, dvb = add_times(shares[i], g, dva), add_times(shares[LANES + i], g, dvb)
         dvc, dvd = add_times(shares[2 * LANES + i], g, dvc), add_times(shares[3 * LANES + i], g, dvd)
-        store(slope_q, at, add_times(zd, kd, add_times(zc, kc, add_times(zb, kb, add_times(za, ka, dq)))))
-    for where, dk, dv in ((a, dka, dva), (b, dkb, dvb), (c, dkc, dvc), (d, dkd, dvd)):
-        store(slope_k, where, dk)
+    for where, dv in ((a, dva), (b, dvb), (c, dvc), (d, dvd)):
         store(slope_v, where, dv)
 
 
@@ -388,16 +443,17 @@ def backward_kernel(  # type: ignore[no-untyped-def]
     slope_k,
     slope_v,
 ):
-    """Adds to slopes that begin as 0. Rows of `lanes`, for each of the two vectors: q, g, the stick, how many keys are
-    seen, T. `pulls` (dz/√d) and `shares` (A) are of a group of keys."""
+    """Adds to slopes that begin as 0. Rows of `lanes`, each of two vectors: q, g, the stick, how many keys are seen, T;
+    then, of each key of a group, A, which is needed for dv, β and A·(1 − β), and dz/√d."""
     kind = q.dtype.type
-    zero = kind(0)
-    size, heads = len(template), q.shape[1]
+    size, heads, vector = len(template), q.shape[1], WIDE
     step = heads * size
     stick, seen, left = 2 * size, 2 * size + 1, 2 * size + 2
-    lanes = np.empty((2, 2 * size + 3, VECTOR), q.dtype)
-    pulls, shares = np.empty((GROUP, 2, VECTOR), q.dtype), np.empty((GROUP, 2, VECTOR), q.dtype)
-    flat_pulls, flat_shares = pulls.reshape(-1), shares.reshape(-1)
+    share, taken, kept, pull = 2 * size + 3, 2 * size + 7, 2 * size + 11, 2 * size + 15
+    lanes = np.empty((2 * size + 19, 2, VECTOR), q.dtype)
+    flat = lanes.reshape(-1)
+    shares, pulls = flat[share * LANES : taken * LANES], flat[pull * LANES :]
+    flat_k, flat_v = k.reshape(-1), v.reshape(-1)
     rows = q.reshape(-1), k.reshape(-1), slope.reshape(-1)
     slopes = slope_q.reshape(-1), slope_k.reshape(-1), slope_v.reshape(-1)
     most = np.zeros(2, np.int64)
@@ -411,64 +467,228 @@ def backward_kernel(  # type: ignore[no-untyped-def]
                     h, i = n // VECTOR, n % VECTOR
                     for d in range(size):
                         g = slope[first + n, head, d]
-                        lanes[h, d, i] = q[first + n, head, d] * scale
-                        lanes[h, size + d, i] = g
-                        lanes[h, left, i] += g * out[first + n, head, d]
+                        lanes[d, h, i] = q[first + n, head, d] * scale
+                        lanes[size + d, h, i] = g
+                        lanes[left, h, i] += g * out[first + n, head, d]
                 for top in range(max(most[0], most[1]), 0, -GROUP):
-                    n = min(GROUP, top)
+                    places, numbers = places_of_group(top, base * step + head * size, step)
+                    ja, jb, jc, je = kind(numbers[0]), kind(numbers[1]), kind(numbers[2]), kind(numbers[3])
                     for h in range(2):
-                        if top - n >= most[h]:
+                        if top - GROUP >= most[h]:
                             continue
-                        for c in range(n):
-                            j = top - 1 - c
-                            key, value = k[base + j, head], v[base + j, head]
-                            for i in range(width):
-                                # as on the way there, written out again: of a function LLVM makes no vector code here
-                                z, z1, z2, z3 = zero, zero, zero, zero
-                                for d in range(size // 4):
-                                    z = fma(lanes[h, 4 * d, i], key[4 * d], z)
-                                    z1 = fma(lanes[h, 4 * d + 1, i], key[4 * d + 1], z1)
-                                    z2 = fma(lanes[h, 4 * d + 2, i], key[4 * d + 2], z2)
-                                    z3 = fma(lanes[h, 4 * d + 3, i], key[4 * d + 3], z3)
-                                for d in range(size - size % 4, size):
-                                    z = fma(lanes[h, d, i], key[d], z)
-                                z = (z + z1) + (z2 + z3) + shift
-                                gain, gain1 = zero, zero
-                                for d in range(size // 2):
-                                    gain = fma(lanes[h, size + 2 * d, i], value[2 * d], gain)
-                                    gain1 = fma(lanes[h, size + 2 * d + 1, i], value[2 * d + 1], gain1)
-                                for d in range(size - size % 2, size):
-                                    gain = fma(lanes[h, size + d, i], value[d], gain)
-                                gain += gain1
-                                beta, rest = break_off(z, kind(j) < lanes[h, seen, i])
-                                weight = beta * lanes[h, stick, i]
-                                lanes[h, left, i] -= weight * gain
-                                shares[c, h, i] = weight
-                                pulls[c, h, i] = (weight * rest * gain - beta * lanes[h, left, i]) * scale
-                                lanes[h, stick, i] *= rest
-                    low = 0 if top - n < most[0] else VECTOR
-                    high = count if top - n < most[1] else min(count, VECTOR)
+                        lanes[share, h], lanes[pull, h] = 0, 0
+                        where = h * VECTOR
+                        dot_group(flat, where, flat_k, places, template, vector, share * LANES + where)
+                        dot_group(flat, size * LANES + where, flat_v, places, template, vector, pull * LANES + where)
+                        for i in range(width):
+                            za, zb = lanes[share, h, i], lanes[share + 1, h, i]
+                            zc, ze = lanes[share + 2, h, i], lanes[share + 3, h, i]
+                            last, whole = lanes[seen, h, i], lanes[stick, h, i]
+                            beta, rest = break_off(za + shift, ja < last)
+                            weight = beta * whole
+                            lanes[share, h, i], lanes[taken, h, i], lanes[kept, h, i] = weight, beta, weight * rest
+                            whole *= rest
+                            beta, rest = break_off(zb + shift, jb < last)
+                            weight = beta * whole
+                            lanes[share + 1, h, i], lanes[taken + 1, h, i], lanes[kept + 1, h, i] = (
+                                weight,
+                                beta,
+                                weight * rest,
+                            )
+                            whole *= rest
+                            beta, rest = break_off(zc + shift, jc < last)
+                            weight = beta * whole
+                            lanes[share + 2, h, i], lanes[taken + 2, h, i], lanes[kept + 2, h, i] = (
+                                weight,
+                                beta,
+                                weight * rest,
+                            )
+                            whole *= rest
+                            beta, rest = break_off(ze + shift, je < last)
+                            weight = beta * whole
+                            lanes[share + 3, h, i], lanes[taken + 3, h, i], lanes[kept + 3, h, i] = (
+                                weight,
+                                beta,
+                                weight * rest,
+                            )
+                            lanes[stick, h, i] = whole * rest
+                        for i in range(width):
+                            za, zb = lanes[pull, h, i], lanes[pull + 1, h, i]  # g·v
+                            zc, ze = lanes[pull + 2, h, i], lanes[pull + 3, h, i]
+                            rest = lanes[left, h, i] - lanes[share, h, i] * za
+                            lanes[pull, h, i] = (lanes[kept, h, i] * za - lanes[taken, h, i] * rest) * scale
+                            rest -= lanes[share + 1, h, i] * zb
+                            lanes[pull + 1, h, i] = (lanes[kept + 1, h, i] * zb - lanes[taken + 1, h, i] * rest) * scale
+                            rest -= lanes[share + 2, h, i] * zc
+                            lanes[pull + 2, h, i] = (lanes[kept + 2, h, i] * zc - lanes[taken + 2, h, i] * rest) * scale
+                            rest -= lanes[share + 3, h, i] * ze
+                            lanes[pull + 3, h, i] = (lanes[kept + 3, h, i] * ze - lanes[taken + 3, h, i] * rest) * scale
+                            lanes[left, h, i] = rest
+                    n = min(GROUP, top)
+                    low = 0 if top - GROUP < most[0] else VECTOR
+                    high = count if top - GROUP < most[1] else min(count, VECTOR)
                     query, key_place = first * step + head * size, (base + top - 1) * step + head * size
                     if n == GROUP:
-                        spread_group(
-                            flat_pulls, flat_shares, low, high, query, key_place, step, *rows, *slopes, template
-                        )
+                        spread_group(pulls, shares, low, high, query, key_place, step, *rows, *slopes, template)
                     else:
-                        for c in range(n):
-                            row = slice(c * LANES, (c + 1) * LANES)
-                            place = key_place - c * step
-                            spread(
-                                flat_pulls[row],
-                                flat_shares[row],
-                                low,
-                                high,
-                                query,
-                                place,
-                                step,
-                                *rows,
-                                *slopes,
-                                template,
-                            )
+                        for one in range(n):
+                            row, place = slice(one * LANES, (one + 1) * LANES), key_place - one * step
+                            spread(pulls[row], shares[row], low, high, query, place, step, *rows, *slopes, template)
                     leave(lanes, stick, stop, width, most)
                     if not most.any():
                         break
+
+
+# --- softmax, for the baselines --------------------------------------------------------------------------------------
+# Here for the same reason. `softmax` makes a function of them that autograd knows.
+
+
+@compiled(vector=True)
+def group_from(j, most, begin, step):  # type: ignore[no-untyped-def]
+    """Where key j and the three behind it stand; beyond the last one, that one again."""
+    last = begin + (most - 1) * step
+    at = begin + j * step
+    return at, min(at + step, last), min(at + 2 * step, last), min(at + 3 * step, last)
+
+
+@compiled(vector=True)
+def softmax_forward(q, k, v, query_offsets, key_offsets, visible, template, width, scale, unseen, out, peaks, parts):  # type: ignore[no-untyped-def]
+    """o = Σ_j e^{z_j − m} v_j / Σ_j e^{z_j − m}, where m is the largest score so far: when it grows, the sums shrink.
+    In the end m goes to `peaks` and 1 / Σ_j to `parts`.
+
+    Rows of `lanes`: q, o (a row for each coordinate), four shares, how many keys are seen, m, Σ.
+    All in one array, and four keys at a time, as in stick-breaking. Keys beyond the last one are this one again, and
+    unseen: their score is `unseen`, less than any.
+    """
+    kind = q.dtype.type
+    zero, lowest = kind(0), kind(-87)
+    size, heads = len(template), q.shape[1]
+    step = heads * size
+    share, seen, top, total = 2 * size, 2 * size + 4, 2 * size + 5, 2 * size + 6
+    lanes = np.empty((2 * size + 7, LANES), q.dtype)
+    flat, flat_k, flat_v = lanes.reshape(-1), k.reshape(-1), v.reshape(-1)
+    for trace in range(len(query_offsets) - 1):
+        begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
+        for head in range(heads):
+            for first in range(begin, end, LANES):
+                count = min(LANES, end - first)
+                lanes[:] = 0
+                lanes[top] = unseen
+                most = np.int64(0)
+                for n in range(count):
+                    lanes[seen, n] = visible[first + n]
+                    most = max(most, np.int64(visible[first + n]))
+                    for d in range(size):
+                        lanes[d, n] = q[first + n, head, d] * scale
+                for j in range(0, most, GROUP):
+                    places = group_from(j, most, base * step + head * size, step)
+                    lanes[share : share + GROUP] = 0
+                    for where in (0, VECTOR):
+                        dot_group(flat, where, flat_k, places, template, WIDE, share * LANES + where)
+                    for i in range(width):
+                        za, zb = lanes[share, i], lanes[share + 1, i]
+                        zc, ze = lanes[share + 2, i], lanes[share + 3, i]
+                        left, before = lanes[seen, i] - kind(j), lanes[top, i]
+                        za, zb = za if left > kind(0) else unseen, zb if left > kind(1) else unseen
+                        zc, ze = zc if left > kind(2) else unseen, ze if left > kind(3) else unseen
+                        m = max(before, max(max(za, zb), max(zc, ze)))
+                        za, zb = exponential(max(za - m, lowest)), exponential(max(zb - m, lowest))
+                        zc, ze = exponential(max(zc - m, lowest)), exponential(max(ze - m, lowest))
+                        za, zb = za if left > kind(0) else zero, zb if left > kind(1) else zero
+                        zc, ze = zc if left > kind(2) else zero, ze if left > kind(3) else zero
+                        shrunk = exponential(max(before - m, lowest))
+                        lanes[share, i], lanes[share + 1, i], lanes[share + 2, i], lanes[share + 3, i] = za, zb, zc, ze
+                        lanes[top, i] = m
+                        lanes[total, i] = fma(lanes[total, i], shrunk, (za + zb) + (zc + ze))
+                        for d in range(size):
+                            lanes[size + d, i] *= shrunk
+                    for where in (0, VECTOR):
+                        begin_o, begin_a = size * LANES + where, share * LANES + where
+                        add_group(flat, begin_o, flat_v, places, template, WIDE, begin_a)
+                for n in range(count):
+                    part = kind(1) / lanes[total, n] if visible[first + n] > 0 else zero
+                    peaks[first + n, head], parts[first + n, head] = lanes[top, n], part
+                    for d in range(size):
+                        out[first + n, head, d] = lanes[size + d, n] * part
+
+
+@compiled(vector=True)
+def softmax_backward(  # type: ignore[no-untyped-def]
+    q,
+    k,
+    v,
+    query_offsets,
+    key_offsets,
+    visible,
+    template,
+    width,
+    scale,
+    out,
+    peaks,
+    shares,
+    slope,
+    slope_q,
+    slope_k,
+    slope_v,
+):
+    """Adds to slopes that begin as 0. With A_j = e^{z_j − m} / Σ and g the gradient of o: dz_j = A_j·(g·v_j − g·o).
+
+    Rows of `lanes`: q, g, how many keys are seen, m, 1 / Σ, g·o; then, of four keys, the nearest first, A and dz/√d.
+    """
+    kind = q.dtype.type
+    zero, lowest = kind(0), kind(-87)
+    size, heads = len(template), q.shape[1]
+    step = heads * size
+    seen, top, share, mean = 2 * size, 2 * size + 1, 2 * size + 2, 2 * size + 3
+    part, pull = 2 * size + 4, 2 * size + 8
+    lanes = np.empty((2 * size + 12, LANES), q.dtype)
+    flat, flat_k, flat_v = lanes.reshape(-1), k.reshape(-1), v.reshape(-1)
+    flat_parts, flat_pulls = flat[part * LANES : pull * LANES], flat[pull * LANES :]
+    rows = q.reshape(-1), k.reshape(-1), slope.reshape(-1)
+    slopes = slope_q.reshape(-1), slope_k.reshape(-1), slope_v.reshape(-1)
+    for trace in range(len(query_offsets) - 1):
+        begin, end, base = query_offsets[trace], query_offsets[trace + 1], key_offsets[trace]
+        for head in range(heads):
+            for first in range(begin, end, LANES):
+                count = min(LANES, end - first)
+                lanes[:] = 0
+                most = np.int64(0)
+                for n in range(count):
+                    most = max(most, np.int64(visible[first + n]))
+                    lanes[seen, n] = visible[first + n]
+                    lanes[top, n], lanes[share, n] = peaks[first + n, head], shares[first + n, head]
+                    for d in range(size):
+                        g = slope[first + n, head, d]
+                        lanes[d, n] = q[first + n, head, d] * scale
+                        lanes[size + d, n] = g
+                        lanes[mean, n] += g * out[first + n, head, d]
+                for j in range(0, most, GROUP):
+                    places = group_from(j, most, base * step + head * size, step)
+                    places = places[3], places[2], places[1], places[0]  # the nearest first
+                    lanes[part:] = 0
+                    for where in (0, VECTOR):
+                        dot_group(flat, where, flat_k, places, template, WIDE, part * LANES + where)
+                        dot_group(flat, size * LANES + where, flat_v, places, template, WIDE, pull * LANES + where)
+                    for i in range(width):
+                        left, m, whole = lanes[seen, i] - kind(j), lanes[top, i], lanes[share, i]
+                        za = exponential(max(lanes[part, i] - m, lowest)) * whole
+                        zb = exponential(max(lanes[part + 1, i] - m, lowest)) * whole
+                        zc = exponential(max(lanes[part + 2, i] - m, lowest)) * whole
+                        ze = exponential(max(lanes[part + 3, i] - m, lowest)) * whole
+                        za, zb = za if left > kind(3) else zero, zb if left > kind(2) else zero
+                        zc, ze = zc if left > kind(1) else zero, ze if left > kind(0) else zero
+                        lanes[part, i], lanes[part + 1, i], lanes[part + 2, i], lanes[part + 3, i] = za, zb, zc, ze
+                    for i in range(width):
+                        g = lanes[mean, i]
+                        for c in range(GROUP):
+                            lanes[pull + c, i] = lanes[part + c, i] * (lanes[pull + c, i] - g) * scale
+                    query, key = first * step + head * size, (base + j + 3) * step + head * size
+                    if j + GROUP <= most:
+                        spread_group(flat_pulls, flat_parts, 0, count, query, key, step, *rows, *slopes, template)
+                    else:
+                        for n in range(j, most):
+                            row = slice((j + 3 - n) * LANES, (j + 4 - n) * LANES)
+                            place = key - (j + 3 - n) * step
+                            spread(
+                                flat_pulls[row], flat_parts[row], 0, count, query, place, step, *rows, *slopes, template
+                            )

@@ -27,6 +27,13 @@ all by one random number, more and more: a head must keep away from both mistake
 small shares what c copies of every key would do, so the longest trace becomes one of `horizon` keys. Softmax would not
 see a shift.
 
+Two sets of parameters are kept: those that the steps change, and their average over about the last tenth of the
+steps, which is far steadier while the rate is high. CHECKS times in a training, once half of the training traces are
+right, the average of SB is asked whether it is done: is it right on LOOKED_AT training traces, does the STRIPS model
+that is read out of it explain these, and is it right on as many longer traces that are sampled from that model? If so,
+the average is the result, and the steps that are left are not taken. No error in 1,000 says with 95 % confidence that
+fewer than 3 in 1,000 are wrong.
+
 The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
 and Schulz's iteration with PyTorch's coefficients, but in float32); everything else goes by Adam.
 
@@ -49,18 +56,24 @@ from torch.nn import functional
 
 from trace2strips.learners.decoder.batches import make_batch
 from trace2strips.learners.decoder.inference import probabilities, right_traces
+from trace2strips.learners.decoder.lengthening import longer_traces
 from trace2strips.learners.decoder.network import Decoder
 from trace2strips.learners.decoder.packing import indices_of_traces
-from trace2strips.learners.decoder.settings import DecoderSettings, OptimiserSettings
+from trace2strips.learners.decoder.probing import extract_by_probing, with_actions
+from trace2strips.learners.decoder.settings import LOOKED_AT, DecoderSettings, OptimiserSettings
 from trace2strips.learners.decoder.threads import in_threads
 from trace2strips.learners.radam import BETA1, BETA2, EPSILON, rectification
+from trace2strips.model.strips import label_tokens
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
+from trace2strips.traces.accuracy import differing_traces
 
 CHUNKS = 2
 ALL_TESTED = 0.2  # of training
 CHECKS, CHECKED, ENOUGH = 16, 2000, 0.5  # checks in a training, traces in each, share of them that must be right
 SILENT_UNTIL = 0.7  # of training
+AVERAGED = 0.1  # of the steps so far, about
+PROBED = 25_000  # actions, for the model that the average is compared with
 WIDENING = 0.4  # of training: from when half of the traces are right until the shift is as wide as it gets
 SEARCH_EVERY, SEARCHED = 1000, 6_000_000  # steps from one search for hard traces to the next, positions of each
 HARDEST = 0.03  # of the traces
@@ -91,8 +104,8 @@ def orthogonal(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows col
 
 
 class DecoderNetwork:
-    """Decoder, moments of its gradient, number of steps taken; the step at which half of the training traces were found
-    right (0: not yet), and the hard traces since then."""
+    """Decoder, average of its parameters, moments of its gradient, number of steps taken; the step at which half of the
+    training traces were found right (0: not yet), and the hard traces since then; whether it is done early."""
 
     def __init__(
         self, dataset: Dataset, decoder: DecoderSettings, settings: OptimiserSettings, steps: int, seed: int
@@ -111,8 +124,10 @@ class DecoderNetwork:
             if settings.muon and p.ndim == 2 and name.startswith("blocks."):
                 self.matrices.append((where, p.shape))
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
+        self.average = self.flat.clone()
         self.hard = np.empty(0, dtype=np.int64)
-        self.steps, self.half_right_at = 0, 0
+        self.steps, self.half_right_at, self.done = 0, 0, False
+        self.told: tuple[Dataset, float] | None = None  # what was evaluated since it is done
 
     def step(self, chosen: Int64[np.ndarray, " batch"]) -> float:
         def part(chunk: tuple[Int64[np.ndarray, " chunk"], np.random.Generator]) -> tuple[float, Tensor]:
@@ -120,6 +135,8 @@ class DecoderNetwork:
 
         torch.set_num_threads(1)
         self.check_progress()
+        if self.done:
+            return 0.0
         chosen = self.mix_in_hard_traces(chosen)
         loss, gradient = 0.0, torch.zeros_like(self.flat)
         streams = np.random.default_rng([self.seed, 4, self.steps]).spawn(CHUNKS)
@@ -180,14 +197,44 @@ class DecoderNetwork:
         return max(0.0, log(max(1, self.settings.horizon) / int(keys.max(initial=1))))
 
     def check_progress(self) -> None:
-        """Before a step: are half of the training traces right, and if so, which are hard?"""
+        """Before a step: are half of the training traces right, and if so, which are hard, and are all right by now?"""
         s = self.settings
+        if self.done:
+            return
+        if self.half_right_at and self.may_stop and self.steps % max(1, self.planned // CHECKS) == 0:
+            self.done = self.average_is_done()
+            if self.done:
+                self.flat.copy_(self.average)
+                return
         if self.progress < ALL_TESTED or not (s.hard or s.lowered or s.horizon):
             return
         if not self.half_right_at and self.steps % max(1, self.planned // CHECKS) == 0:
             self.half_right_at = self.steps if self.evaluate(self.dataset.first(CHECKED)) >= ENOUGH else 0
         if self.half_right_at and s.hard and (self.steps - self.half_right_at) % SEARCH_EVERY == 0:
             self.hard = self.find_hard()
+
+    @property
+    def may_stop(self) -> bool:
+        """Softmax does not hold on longer traces; without final values there is no model to sample them from."""
+        return self.settings.stop and self.decoder.settings.variant == "sb" and bool(self.dataset.vocabulary.test_atoms)
+
+    def average_is_done(self) -> bool:
+        """Is the average right on training traces, and does it agree with its own STRIPS model on longer ones?"""
+        here = self.flat.clone()
+        self.flat.copy_(self.average)
+        try:
+            few = self.dataset.first(LOOKED_AT)
+            if not right_traces(self.decoder, few).all():
+                return False
+            world = extract_by_probing(self.decoder, self.dataset, with_actions(self.dataset, PROBED)).world
+            bits = world.over_tokens(self.dataset.vocabulary).bits
+            labels = label_tokens(bits, few.tokens, few.offsets)
+            if differing_traces(few, labels).any():
+                return False
+            rng = np.random.default_rng([self.seed, 7, self.steps])
+            return bool(right_traces(self.decoder, longer_traces(world, self.dataset, LOOKED_AT, rng)).all())
+        finally:
+            self.flat.copy_(here)
 
     def mix_in_hard_traces(self, chosen: Int64[np.ndarray, " batch"]) -> Int64[np.ndarray, " batch"]:
         """The same batch with hard traces in the place of some."""
@@ -243,6 +290,7 @@ class DecoderNetwork:
             step = orthogonal(ahead.view(shape)).flatten()
             size = s.muon * self.slowness() * sqrt(max(1.0, shape[0] / shape[1]))
             self.flat[where] = before - size * step
+        self.average.lerp_(self.flat, min(1.0, 1 / (AVERAGED * self.steps)))
 
     def take_adam_step(self, rate: float) -> None:
         if self.settings.optimiser == "radam":
@@ -256,16 +304,21 @@ class DecoderNetwork:
 
     def evaluate(self, dataset: Dataset) -> float:
         """Trace accuracy of the rounded predictions, self-masked."""
-        return float(right_traces(self.decoder, dataset).mean()) if len(dataset) else 1.0
+        if self.done and self.told is not None and self.told[0] is dataset:
+            return self.told[1]
+        accuracy = float(right_traces(self.decoder, dataset).mean()) if len(dataset) else 1.0
+        self.told = (dataset, accuracy) if self.done else None
+        return accuracy
 
     def save(self) -> dict[str, np.ndarray]:
-        arrays = {name: getattr(self, name).numpy() for name in ("flat", "mean", "square")}
-        return {"steps": np.array([self.steps, self.half_right_at]), "hard": self.hard, **arrays}
+        arrays = {name: getattr(self, name).numpy() for name in ("flat", "average", "mean", "square")}
+        return {"steps": np.array([self.steps, self.half_right_at, self.done]), "hard": self.hard, **arrays}
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.steps, self.half_right_at = arrays["steps"].tolist()
+        self.steps, self.half_right_at, done = arrays["steps"].tolist()
+        self.done, self.told = bool(done), None
         self.hard = arrays["hard"]
-        for name in ("flat", "mean", "square"):
+        for name in ("flat", "average", "mean", "square"):
             getattr(self, name).copy_(torch.from_numpy(arrays[name]))
 
     def weights(self) -> dict[str, np.ndarray]:
