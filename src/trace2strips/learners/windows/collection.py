@@ -512,7 +512,11 @@ class Collected:
     @property
     def inexplicable(self) -> int:
         """How many refusals have no live reason."""
-        return int((np.diff(self.refusal_start[: int(self.counts[2]) + 1]) == 0).sum())
+        return len(self.inexplicable_places())
+
+    def inexplicable_places(self) -> Int64[np.ndarray, " refusals"]:
+        count = int(self.counts[2])
+        return self.refusal_place[:count][np.diff(self.refusal_start[: count + 1]) == 0]
 
     def successes(self) -> Iterator[tuple[int, UInt64[np.ndarray, " words"], int]]:
         """The smallest windows: key, window, place."""

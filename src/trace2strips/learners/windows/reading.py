@@ -8,14 +8,14 @@ shortest description of the log is taken. One that takes labels to be wrong must
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.constants import complete_constants, explaining_constants, find_constants
 from trace2strips.learners.windows.encoding import encode
-from trace2strips.learners.windows.fitting import EVIDENCE, Fit, fit, fit_clean, quick_nats
+from trace2strips.learners.windows.fitting import EVIDENCE, Fit, fit, fit_clean, label_nats, quick_nats
 from trace2strips.learners.windows.memory import summarise_log
 from trace2strips.learners.windows.start_groups import can_be_grouped, group_nats, group_starts, with_named_starts
 from trace2strips.learners.windows.starts import StartLevel
@@ -66,8 +66,7 @@ def read_log(
         readings += other_starts(dataset, naming, summarise, first, StartLevel.OBJECTS, traces)
         if not readings[-1].fit.label_nats:
             return readings[-1]
-    if first.fit.label_nats > first.fit.model_nats or not first.fit.noise:
-        readings += other_names(dataset, naming, summarise, level, noise, first, fixed, begun)
+    readings += other_names(dataset, naming, summarise, level, noise, first, fixed, begun)
     if start is None:
         best = min(readings, key=lambda reading: reading.nats)
         ways = [naming, best.summary.naming]
@@ -132,8 +131,8 @@ def other_names(
     begun: Summarise,
 ) -> Iterator[Reading]:
     """With constants, and without arguments. Constants are looked for in the beginning of the log: first those that
-    explain all of it, which is soon known; if that is not far shorter than wrong labels, those of the shortest
-    model."""
+    explain all of it, which is soon known; if that is not far shorter than wrong labels, those of the shortest model.
+    Looking for models takes long: only where more is said of labels than of the model something else must be amiss."""
     if naming == PLAIN:
         return
     arity, level_of_noise = first.summary.projection.arity, first.fit.noise
@@ -141,15 +140,17 @@ def other_names(
     def left(naming: Naming) -> int:
         return len(begun(naming, level).inexplicable)
 
-    projection = first.summary.projection
-    stuck = {projection.asked[refusal.schema][0] for refusal in first.summary.inexplicable}
     found, is_clear = naming, False
-    if not noise and (exact := explaining_constants(dataset, naming, arity, level, stuck)) is not None:
-        reading = as_it_stands(dataset, exact, summarise, level, noise)
-        is_clear = not reading.summary.inexplicable and reading.nats + EVIDENCE < first.nats
+    worth = EVIDENCE + (first.fit.label_nats or label_nats(len(first.summary.inexplicable), len(dataset.tokens)))
+    if not noise and (exact := explaining_constants(dataset, naming, arity, level, worth)) is not None:
+        reading = as_it_stands(dataset, exact.naming, summarise, level, noise)
+        reading = replace(reading, nats=reading.nats + exact.nats)
+        is_clear = not reading.summary.inexplicable and reading.nats < first.nats
         if is_clear:
-            found = exact
+            found = exact.naming
             yield reading
+    if first.fit.noise and first.fit.label_nats <= first.fit.model_nats:
+        return
     if not is_clear:
         found = find_constants(dataset, naming, arity, level_of_noise)
         if found != naming:
@@ -165,13 +166,18 @@ def other_names(
 def other_starts(
     dataset: Dataset, naming: Naming, summarise: Summarise, best: Reading, level: StartLevel, traces: int
 ) -> Iterator[Reading]:
-    """Starts that differ although they are told alike, if that is shorter than the best reading so far."""
+    """Starts that differ although they are told alike, if that is shorter than the best reading so far. Where relations
+    that nobody told explain all, these are what is said, and `EVIDENCE` is asked for them as for anything unsaid.
+    Otherwise it has to be said of each start how each predicate begins there."""
     summary = summarise(naming, level)
     if summary.inexplicable:
         return
     found, unexplained = fit_alike(dataset, summary, naming, summarise)
-    starts = traces if level == StartLevel.OWN else len(very_objects(summary))
-    nats = found.model_nats + log(2) * starts * len(found.lifted.predicates)  # how each predicate starts there
+    if level == StartLevel.OBJECTS and not unexplained:
+        nats = found.model_nats + EVIDENCE
+    else:
+        starts = traces if level == StartLevel.OWN else len(very_objects(summary))
+        nats = found.model_nats + log(2) * starts * len(found.lifted.predicates)
     if nats < best.nats:
         yield Reading(summary.without_own_starts(), found, nats, unexplained)
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import replace
 from itertools import combinations
 
-from trace2strips.learners.windows.fitting import Fit, fit_clean
+from trace2strips.learners.windows.fitting import Fit, fit_clean, label_nats
 from trace2strips.learners.windows.lifted import EVERYWHERE, FALSE, LiftedPredicate
 from trace2strips.learners.windows.memory import summarise_log
 from trace2strips.learners.windows.starts import StartLevel
@@ -24,7 +24,7 @@ Pairs = dict[str, set[tuple[str, str]]]
 
 def fit_with_statics(dataset: Dataset, summary: Summary) -> tuple[Fit, int]:
     """The small model with untold relations, and how many refusals of the sample it leaves unexplained."""
-    pairs = pairs_that_worked(summary)
+    pairs, tried = pairs_that_worked(summary)
     told = frozenset(summary.naming.join((name, *pair)) for name, found in pairs.items() for pair in found)
     traces = [sampled.trace for sampled in summary.sample]
     sample = Dataset.of([trace if trace.init is None else replace(trace, init=trace.init | told) for trace in traces])
@@ -38,11 +38,15 @@ def fit_with_statics(dataset: Dataset, summary: Summary) -> tuple[Fit, int]:
         return replace(predicate, start=FALSE, told="", true_at=objects)
 
     lifted = replace(found.lifted, predicates=tuple(map(listed, found.lifted.predicates)))
-    return replace(found, lifted=lifted, refused=dataset.inapplicable), len(known.inexplicable)
+    taken = {predicate.told for predicate in found.lifted.predicates} & set(pairs)
+    said = sum(label_nats(len(pairs[name]), tried[name]) for name in taken)  # which of the pairs that were tried
+    nats = found.model_nats + said
+    return replace(found, lifted=lifted, refused=dataset.inapplicable, model_nats=nats), len(known.inexplicable)
 
 
-def pairs_that_worked(summary: Summary) -> Pairs:
-    """For each two places of an action the objects with which it worked, if it was tried with others too."""
+def pairs_that_worked(summary: Summary) -> tuple[Pairs, dict[str, int]]:
+    """For each two places of an action the objects with which it worked, if it was tried with others too, and with how
+    many it was tried."""
     worked: Pairs = defaultdict(set)
     tried: Pairs = defaultdict(set)
     taken = {summary.naming.words(atom)[0] for atom in summary.told}
@@ -54,4 +58,5 @@ def pairs_that_worked(summary: Summary) -> Pairs:
                 tried[name].add((objects[i], objects[j]))
                 if times:
                     worked[name].add((objects[i], objects[j]))
-    return {name: found for name, found in sorted(worked.items()) if found < tried[name]}
+    pairs = {name: found for name, found in sorted(worked.items()) if found < tried[name]}
+    return pairs, {name: len(tried[name]) for name in pairs}
