@@ -58,8 +58,8 @@ class Explaining:
 def explaining_constants(
     dataset: Dataset, naming: Naming, arity: int, level: StartLevel, worth: float
 ) -> Explaining | None:
-    """The naming with constants that leave nothing inexplicable in the beginning of the log; None where none do that. No
-    model is looked for: whether there is one is known from windows alone.
+    """The naming with constants that leave nothing inexplicable in the beginning of the log; None where none do that.
+    No model is looked for: whether there is one is known from windows alone.
 
     Any object may be a constant of any action, also one that other actions have as an argument, or this one itself:
     `commit(file, branch)` may be about `main` too. Saying that costs the choice of the pair and `EVIDENCE`, and all of
