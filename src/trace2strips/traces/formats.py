@@ -136,7 +136,14 @@ def read_traces(
     such columns: what was used of the log that a run was learned from.
     """
     told = columns or Columns()
-    given = {"case": case, "action": action, "ok": ok, "time": time, "start": start, "arguments": listed(arguments)}
+    given: dict[str, Any] = {
+        "case": case,
+        "action": action,
+        "ok": ok,
+        "time": time,
+        "start": start,
+        "arguments": listed(arguments),
+    }
     told = replace(told, **{name: value for name, value in given.items() if value})
     if worked or refused:
         told = replace(told, words=Words(listed(worked), listed(refused)))
