@@ -53,7 +53,7 @@ def call(words: tuple[str, ...]) -> str:
     return f"{words[0]}({', '.join(words[1:])})" if len(words) > 1 else words[0]
 
 
-def gate(facts: Facts, rng: np.random.Generator) -> tuple[tuple[str, ...], Facts, Facts, Facts]:
+def gate(_: Facts, rng: np.random.Generator) -> tuple[tuple[str, ...], Facts, Facts, Facts]:
     """Lamps are lit and put out one by one; a door opens while the red one is lit, and slamming it puts that out. All
     lamps are arguments of other actions, and no action on a door names one."""
     lamp = ("red", "green", "blue")[rng.integers(3)]
@@ -74,7 +74,7 @@ def gate(facts: Facts, rng: np.random.Generator) -> tuple[tuple[str, ...], Facts
 GATE: Facts = {("dark", lamp) for lamp in ("red", "green", "blue")} | {("closed", f"d{i}") for i in range(3)}
 
 
-def desk(facts: Facts, rng: np.random.Generator) -> tuple[tuple[str, ...], Facts, Facts, Facts]:
+def desk(_: Facts, rng: np.random.Generator) -> tuple[tuple[str, ...], Facts, Facts, Facts]:
     """Folders are taken out and put back; filing one needs `master`, which is a folder itself, and puts that back."""
     folder = ("master", "mine", "yours")[rng.integers(3)]
     match rng.integers(3):
