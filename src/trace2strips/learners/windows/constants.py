@@ -27,6 +27,7 @@ from trace2strips.traces.names import Naming
 
 Pair = tuple[str, str]  # a schema and an object
 MOST = 80  # pairs of a schema and an object that are tried; with more objects the log must name them
+AT_ONCE = 4  # constants that are looked for by windows alone: of a log with wrong labels that is soon over
 TIES = 3  # of sets of constants that explain as much, so many are followed up
 FIRST = 2  # objects that an atom is about, to begin with
 FEW = 50  # refusals left inexplicable for which a constant each is looked for
@@ -58,8 +59,8 @@ class Explaining:
 def explaining_constants(
     dataset: Dataset, naming: Naming, arity: int, level: StartLevel, worth: float
 ) -> Explaining | None:
-    """The naming with constants that leave nothing inexplicable in the beginning of the log; None where none do that.
-    No model is looked for: whether there is one is known from windows alone.
+    """The naming with constants that leave nothing inexplicable in the beginning of the log; None where none do. No
+    model is looked for: whether there is one is known from windows alone.
 
     Any object may be a constant of any action, also one that other actions have as an argument, or this one itself:
     `commit(file, branch)` may be about `main` too. Saying that costs the choice of the pair and `EVIDENCE`, and all of
@@ -68,7 +69,7 @@ def explaining_constants(
     some = dataset.first(traces_with(dataset, QUICK_ATTEMPTS))
     count = count_pairs(some, naming)
     price = EVIDENCE + log(max(1, count))
-    most = int(worth / price)  # constants
+    most = min(AT_ONCE, int(worth / price))
     stuck = np.empty(0, dtype=np.int64)
     for fewer in range(min(FIRST, arity), arity + 1):  # the first at which as little is inexplicable as at the last
         found = inexplicable_positions(some, naming, fewer, level)
