@@ -33,7 +33,7 @@ learners.windows: tolerant repair fitting statics constants start_groups reading
 learners.completion: . settings heads histories effects preconditions atoms several_atoms completion learner
 learners.transformer: . parameters kernels references optimiser network presets alone merging retraining sharing extraction exploring learner module illustration
 learners.lifted_transformer: . layout kernels references network extraction learner
-learners.decoder: . settings packing batches softmax stick_breaking network threads inference probing lengthening training presets
+learners.decoder: . settings packing batches stick_breaking softmax network threads inference probing lengthening training presets
 learners.decoder: exploring learner
 learners: registry learning holding_out telling
 

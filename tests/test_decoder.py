@@ -629,27 +629,28 @@ def test_training_ends_with_the_average_once_it_is_done_and_goes_on_to_the_same_
     dataset, batch = data(400), np.arange(8)
 
     def fresh(done_at: int) -> DecoderNetwork:
-        network = DecoderNetwork(dataset, SMALL, OptimiserSettings(), 32, 1)
-        network.steps = network.half_right_at = 1
+        network = DecoderNetwork(dataset, SMALL, OptimiserSettings(), 64, 1)
+        network.steps, network.half_right_at = 20, 1
         monkeypatch.setattr(network, "average_is_done", lambda: network.steps >= done_at)
         return network
 
-    whole, cut, other, never = (fresh(at) for at in (10, 10, 10, 99))
+    whole, cut, other, never = (fresh(at) for at in (30, 30, 30, 99))
     for network in (whole, never):
         for _ in range(14):
             network.step(batch)
-    assert (whole.steps, whole.done, never.steps, never.done) == (10, True, 15, False)
-    for _ in range(9):
+    # asked every 4 steps
+    assert (whole.steps, whole.done, never.steps, never.done) == (32, True, 34, False)
+    for _ in range(12):
         cut.step(batch)
     assert not torch.equal(cut.average, cut.flat)
     assert torch.equal(whole.flat, cut.average)
     other.load({name: array.copy() for name, array in cut.save().items()})
     other.step(batch)
-    assert (other.steps, other.done, torch.equal(other.flat, whole.flat)) == (10, True, True)
+    assert (other.steps, other.done, torch.equal(other.flat, whole.flat)) == (32, True, True)
     again = fresh(99)
     again.load({name: array.copy() for name, array in whole.save().items()})
     again.step(batch)
-    assert (again.steps, again.done, torch.equal(again.flat, whole.flat)) == (10, True, True)
+    assert (again.steps, again.done, torch.equal(again.flat, whole.flat)) == (32, True, True)
 
 
 def test_the_average_is_that_of_about_the_last_tenth_of_the_steps() -> None:
