@@ -103,7 +103,7 @@ def test_changes_are_weighed_as_they_turn_out() -> None:
     rng = np.random.default_rng(0)
 
     def gains(signs: np.ndarray, starts_true: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        gain, change, start_change = (np.zeros_like(part) for part in search.room(board))
+        gain, change, start_change = (np.zeros_like(part) for part in search.room(board, len(board.askings)))
         weigh(
             signs, starts_true, 0, len(board.entry_history), *board.arrays, search.weights(board), gain, change,
             start_change,
