@@ -609,7 +609,7 @@ def test_the_server_says_nothing_on_the_terminal(
         with socket.create_connection(("127.0.0.1", serving.server_port), timeout=60) as connection:
             connection.sendall(text.encode("utf-8", "surrogateescape"))
             connection.shutdown(socket.SHUT_WR)
-            assert str(status) in connection.makefile("rb").readline().decode("latin-1"), text[:200]
+            assert str(status) in connection.makefile("rb").read().decode("latin-1"), text[:200]
     for text in ("GET", f"{post}Content-Length: 1000\r\n\r\n[", f"GET /{serving.token}/ HTTP/1.1\r\n{here}\r\n"):
         with socket.create_connection(("127.0.0.1", serving.server_port), timeout=60) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # hangs up at once
