@@ -349,6 +349,23 @@ def test_told_heads_without_an_error_are_left_alone() -> None:
     assert (heads.effects == before.effects).all()
 
 
+def test_a_told_head_that_cannot_be_better_stays() -> None:
+    """One final value contradicts all others."""
+    dataset, _, _ = lamps(200)
+    wrong = Trace(("off",), (True,), state="home", final={"lit": True})
+    dataset = Dataset.of([*dataset, wrong])
+    layout = Layout(dataset.vocabulary, np.empty(0, dtype=np.int64))
+    at = dataset.vocabulary.actions.index
+    effects = np.full((layout.rows, 1), DELETE, dtype=np.uint8)
+    effects[at("on")], effects[at("read")] = ADD, NONE
+    pre: list[set[int]] = [{0} if name == "read" else set() for name in dataset.vocabulary.actions]
+    heads = Heads(effects.copy(), np.zeros(1, dtype=np.int64), [*pre, {0}])
+    histories = Histories.of(dataset, layout)
+    assert count_errors(histories, heads, layout.actions) == 1
+    assert retrain_told(Alone(histories, heads, 0)) == 0
+    assert (heads.effects == effects).all()
+
+
 def test_training_again_never_adds_an_error() -> None:
     dataset, layout, _ = lamps(60)
     histories = Histories.of(dataset, layout)
