@@ -474,10 +474,13 @@ def test_time_is_taken_from_the_run_most_alike() -> None:
     assert estimate(replace(large, settings={"steps": 1_000}, traces=50_000), rows) == Cost(6.0, 3.0)
     assert estimate(Run("maze-5x5"), rows) == Cost(56.0, 2.0)
     assert estimate(Run("maze-5x5", learner="sb", suffix="all"), rows).seconds > 100  # no decoder was measured
-    decoder = Run("ferry-8c", learner="sb", suffix="all")
+    decoder = Run("ferry-8c", learner="rope", suffix="all")
     older = {decoder: measured(decoder, steps=wanted_steps(decoder) // 2)}  # of a preset with fewer steps
     assert estimate(replace(decoder, seed=2), older) == Cost(24.0, 3.0)
     assert estimate(replace(decoder, traces=10 * decoder.traces), older) == Cost(24.0, 3.0)  # steps count, not traces
+    stopped = replace(decoder, learner="sb")
+    early = {stopped: measured(stopped, steps=wanted_steps(stopped) // 2)}  # others will stop early too
+    assert estimate(replace(stopped, seed=2), early) == Cost(12.0, 3.0)
 
 
 def test_disk_is_that_of_datasets_needed_at_a_time(tmp_path: Path) -> None:

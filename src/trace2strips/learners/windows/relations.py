@@ -45,12 +45,12 @@ def with_relations(lifted: LiftedWorld, worked: Mapping[str, int], told: Collect
         schema, objects = lifted.naming.schema(name)
         if schema in number:
             filled[number[schema]].counts[objects] += times
-    objects_of = objects_by_type(filled)
+    objects_of, often = objects_by_type(filled), often_seen(filled)
     starts = {i: starting(lifted, i, told) for i in range(len(lifted.predicates))}
     found: dict[tuple[tuple[int, ...], Tuples], Relation] = {}
     taken = {predicate.name for predicate in lifted.predicates}
     for i, one in enumerate(filled):
-        for places, tuples in needed_relations(one, filled, objects_of, starts).items():
+        for places, tuples in needed_relations(one, filled, objects_of, often, starts).items():
             if set(places) & lifted.fixed(one.action).keys():
                 continue  # a constant is said by its name
             types = tuple(one.action.types[place] for place in places)
@@ -71,6 +71,16 @@ def objects_by_type(filled: Sequence[Filled]) -> dict[int, frozenset[str]]:
     return {kind: frozenset(names) for kind, names in found.items()}
 
 
+def often_seen(filled: Sequence[Filled]) -> dict[int, frozenset[str]]:
+    """Of each type the objects that something worked with often: of others it says nothing where they never stood."""
+    found: dict[int, Counter[str]] = {}
+    for one in filled:
+        for objects, times in one.counts.items():
+            for kind, name in zip(one.action.types, objects, strict=True):
+                found.setdefault(kind, Counter())[name] += times
+    return {kind: frozenset(n for n, times in names.items() if times >= OFTEN) for kind, names in found.items()}
+
+
 def starting(lifted: LiftedWorld, predicate: int, told: Collection[str]) -> Tuples | None:
     """Of which objects the predicate ever was true at a start; None: of all."""
     p = lifted.predicates[predicate]
@@ -86,11 +96,11 @@ def starting(lifted: LiftedWorld, predicate: int, told: Collection[str]) -> Tupl
 
 def needed_relations(
     one: Filled, filled: Sequence[Filled], objects_of: Mapping[int, frozenset[str]],
-    starts: Mapping[int, Tuples | None],
+    often: Mapping[int, frozenset[str]], starts: Mapping[int, Tuples | None],
 ) -> dict[Places, Tuples]:  # fmt: skip
     """The relations that no precondition and no others imply; the largest are tried first for being needless."""
     kinds = one.action.types
-    domains = [objects_of.get(kind, frozenset()) for kind in kinds]
+    domains = [often.get(kind, frozenset()) for kind in kinds]
     found: dict[Places, Tuples] = {}
     for size in (1, 2):
         for places in combinations(range(len(kinds)), size):
@@ -114,7 +124,8 @@ def by_chance(one: Filled, places: Places, domains: Sequence[frozenset[str]]) ->
     """
     counts: Counter[tuple[str, ...]] = Counter()
     for objects, times in one.counts.items():
-        counts[tuple(objects[i] for i in places)] += times
+        if all(objects[i] in domains[i] for i in places):
+            counts[tuple(objects[i] for i in places)] += times
     chosen = [domains[i] for i in places]
     possible = prod(map(len, chosen)) - (len(chosen[0] & chosen[1]) if len(places) == 2 else 0)
     worked = counts.total()
