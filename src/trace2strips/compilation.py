@@ -8,11 +8,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 
 from trace2strips.errors import UserError
 from trace2strips.files import private_folder
@@ -47,6 +50,35 @@ def compiled(parallel: bool = False, vector: bool = False) -> Callable[[Function
             return numba.njit(**options)(bare)
 
     return decorate
+
+
+class CompilingWatch(event.Listener):
+    """How long Numba has compiled; what is read from disk costs nothing. On a terminal it says so once: the first run
+    of all would seem to hang."""
+
+    def __init__(self, say: bool) -> None:
+        self.say, self.seconds = say, 0.0
+        self.depth, self.since = 0, 0.0  # a function that is compiled has others compiled that it calls
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0:
+            self.since = time.perf_counter()
+        self.depth += 1
+        if self.say:
+            print("compiling for this machine: the first run alone takes half a minute longer", file=sys.stderr)
+            self.say = False
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.perf_counter() - self.since
+
+
+@contextmanager
+def compiling_watched(say: bool = False) -> Iterator[CompilingWatch]:
+    watch = CompilingWatch(say)
+    with event.install_listener("numba:compile", watch):
+        yield watch
 
 
 def keep_elsewhere() -> None:

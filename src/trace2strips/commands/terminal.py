@@ -84,11 +84,17 @@ def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int],
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from trace2strips.compilation import compiling_watched
+
     console = Console(stderr=True)
-    with Progress(
-        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=console, disable=quiet or not console.is_terminal, transient=True,
-    ) as progress:  # fmt: skip
+    shown = console.is_terminal and not quiet
+    with (
+        Progress(
+            TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+            console=console, disable=not shown, transient=True,
+        ) as progress,
+        compiling_watched(say=shown),
+    ):  # fmt: skip
         task = progress.add_task(what, total=total)
         yield lambda new: progress.advance(task, new)
 
@@ -99,11 +105,17 @@ def training_bar(quiet: bool) -> Iterator[Callable[[str, Report], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from trace2strips.compilation import compiling_watched
+
     console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
-        console=console, disable=quiet or not console.is_terminal, transient=True,
-    ) as progress:  # fmt: skip
+    shown = console.is_terminal and not quiet
+    with (
+        Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
+            console=console, disable=not shown, transient=True,
+        ) as progress,
+        compiling_watched(say=shown),
+    ):  # fmt: skip
         task = progress.add_task("training", total=None, note="")
 
         def show(stage: str, report: Report) -> None:
