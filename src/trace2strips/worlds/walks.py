@@ -292,85 +292,99 @@ def walk_traces(  # type: ignore[no-untyped-def]
     need_start, need, pre_count, effect_start, effect, effect_value, training, streams, refusals, final, lengths,
     tokens, labels, kinds, group_start, group_action, group_atom,
 ):  # fmt: skip
-    """Random walks. Training: applicable or not with equal chance, never the same refusal twice in one state.
+    """`walk` for each trace."""
+    for t in numba.prange(len(lengths)):
+        walk(
+            np.int64(t), need_start, need, pre_count, effect_start, effect, effect_value, training, streams, refusals,
+            final, lengths, tokens, labels, kinds, group_start, group_action, group_atom,
+        )  # fmt: skip
+
+
+@compiled()
+def walk(  # type: ignore[no-untyped-def]
+    t, need_start, need, pre_count, effect_start, effect, effect_value, training, streams, refusals, final, lengths,
+    tokens, labels, kinds, group_start, group_action, group_atom,
+):  # fmt: skip
+    """A random walk. Training: applicable or not with equal chance, never the same refusal twice in one state.
     Test: applicable actions, and where `refusals` says so the last one inapplicable. With a `Balance` rare kinds
     of actions and rare reasons of refusals are tried as often as others.
+
+    Apart from the parallel loop, whose body Numba would compile several times.
     """
     actions = len(pre_count)
     number = kinds.max() + 1 if len(kinds) else 0
     words = final.shape[1]
-    for t in numba.prange(len(lengths)):
-        missing = np.empty(actions, dtype=np.int64)
-        seen = np.full(number, -1, dtype=np.int64)
-        order = np.empty(actions, dtype=np.int64)
-        where = np.empty(actions, dtype=np.int64)
-        state = final[t]
-        states = np.empty((lengths[t] + 1, words), dtype=np.uint64)
-        size = 2
-        while size < 2 * lengths[t]:  # at most half full, so that a search ends soon
-            size *= 2
-        table = np.full(size, -1, dtype=np.int32)
-        applicable = 0
-        for a in range(actions):
-            missing[a] = pre_count[a]
-            order[a] = a
-            where[a] = a
-        for p in range(len(need_start) - 1):
-            if state[p >> 6] >> np.uint64(p & 63) & np.uint64(1):
-                for k in range(need_start[p], need_start[p + 1]):
-                    missing[need[k]] -= 1
-        for a in range(actions):
-            if missing[a] == 0:
-                swap_in(a, applicable, order, where)
-                applicable += 1
-        position = 0
-        last = -1  # the action that worked last
-        while position < lengths[t]:
-            for w in range(words):
-                states[position, w] = state[w]
-            if training:
-                refuse = next_random(streams, t) >> np.uint64(63) == np.uint64(1)
-            else:
-                refuse = refusals[t] and position == lengths[t] - 1
-            chosen = -1
-            if (refuse or (training and applicable == 0)) and applicable < actions and len(group_start) > 1:
-                chosen = choose_near(
-                    t, position, missing, state, group_start, group_action, group_atom, need_start, need,
-                    effect_start, effect, effect_value, last, streams, table, states, tokens,
-                )  # fmt: skip
-            if chosen < 0 and (refuse or (training and applicable == 0)) and applicable < actions:
-                chosen = choose_refused(t, position, applicable, actions, order, streams, table, states, tokens)
-            if chosen < 0 and applicable > 0 and (training or not refuse):
-                chosen = choose_applicable(t, position, applicable, order, streams, kinds, seen)
-            if chosen < 0:
-                break  # a dead end, or nothing left to refuse
-            tokens[t, position] = chosen
-            refused = where[chosen] >= applicable
-            labels[t, position] = refused
-            position += 1
-            if refused:
+    missing = np.empty(actions, dtype=np.int64)
+    seen = np.full(number, -1, dtype=np.int64)
+    order = np.empty(actions, dtype=np.int64)
+    where = np.empty(actions, dtype=np.int64)
+    state = final[t]
+    states = np.empty((lengths[t] + 1, words), dtype=np.uint64)
+    size = 2
+    while size < 2 * lengths[t]:  # at most half full, so that a search ends soon
+        size *= 2
+    table = np.full(size, -1, dtype=np.int32)
+    applicable = 0
+    for a in range(actions):
+        missing[a] = pre_count[a]
+        order[a] = a
+        where[a] = a
+    for p in range(len(need_start) - 1):
+        if state[p >> 6] >> np.uint64(p & 63) & np.uint64(1):
+            for k in range(need_start[p], need_start[p + 1]):
+                missing[need[k]] -= 1
+    for a in range(actions):
+        if missing[a] == 0:
+            swap_in(a, applicable, order, where)
+            applicable += 1
+    position = 0
+    last = -1  # the action that worked last
+    while position < lengths[t]:
+        for w in range(words):
+            states[position, w] = state[w]
+        if training:
+            refuse = next_random(streams, t) >> np.uint64(63) == np.uint64(1)
+        else:
+            refuse = refusals[t] and position == lengths[t] - 1
+        chosen = -1
+        if (refuse or (training and applicable == 0)) and applicable < actions and len(group_start) > 1:
+            chosen = choose_near(
+                t, position, missing, state, group_start, group_action, group_atom, need_start, need,
+                effect_start, effect, effect_value, last, streams, table, states, tokens,
+            )  # fmt: skip
+        if chosen < 0 and (refuse or (training and applicable == 0)) and applicable < actions:
+            chosen = choose_refused(t, position, applicable, actions, order, streams, table, states, tokens)
+        if chosen < 0 and applicable > 0 and (training or not refuse):
+            chosen = choose_applicable(t, position, applicable, order, streams, kinds, seen)
+        if chosen < 0:
+            break  # a dead end, or nothing left to refuse
+        tokens[t, position] = chosen
+        refused = where[chosen] >= applicable
+        labels[t, position] = refused
+        position += 1
+        if refused:
+            continue
+        last = chosen
+        for e in range(effect_start[chosen], effect_start[chosen + 1]):
+            p = effect[e]
+            bit = np.uint64(1) << np.uint64(p & 63)
+            was = state[p >> 6] & bit != np.uint64(0)
+            if was == effect_value[e]:
                 continue
-            last = chosen
-            for e in range(effect_start[chosen], effect_start[chosen + 1]):
-                p = effect[e]
-                bit = np.uint64(1) << np.uint64(p & 63)
-                was = state[p >> 6] & bit != np.uint64(0)
-                if was == effect_value[e]:
-                    continue
-                state[p >> 6] ^= bit
-                for k in range(need_start[p], need_start[p + 1]):
-                    a = need[k]
-                    if was:
-                        if missing[a] == 0:
-                            applicable -= 1
-                            swap_in(a, applicable, order, where)
-                        missing[a] += 1
-                    else:
-                        missing[a] -= 1
-                        if missing[a] == 0:
-                            swap_in(a, applicable, order, where)
-                            applicable += 1
-        lengths[t] = position
+            state[p >> 6] ^= bit
+            for k in range(need_start[p], need_start[p + 1]):
+                a = need[k]
+                if was:
+                    if missing[a] == 0:
+                        applicable -= 1
+                        swap_in(a, applicable, order, where)
+                    missing[a] += 1
+                else:
+                    missing[a] -= 1
+                    if missing[a] == 0:
+                        swap_in(a, applicable, order, where)
+                        applicable += 1
+    lengths[t] = position
 
 
 @compiled()
