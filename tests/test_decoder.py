@@ -230,6 +230,31 @@ def test_all_actions_are_asked_at_once_as_one_by_one(variant: str) -> None:
     assert NetworkPredictor(decoder, vocabulary).applicable(tokens[:0], offsets[:1]).shape == (0, said.shape[1])
 
 
+def test_what_a_network_was_asked_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Histories that grow one action at a time are read once each, and get the same answers as all at once."""
+    dataset = data()
+    decoder, vocabulary = make("sb", dataset, seed=3), dataset.vocabulary
+    passes = []
+    logits = NetworkPredictor.logits
+    monkeypatch.setattr(NetworkPredictor, "logits", lambda *given: passes.append(len(given[-1])) or logits(*given))
+    predictor, refused = NetworkPredictor(decoder, vocabulary), 0
+    for t in np.argsort(-np.diff(dataset.offsets))[:8]:
+        trace = dataset.tokens[dataset.offsets[t] : dataset.offsets[t + 1]]
+        actions = np.flatnonzero(vocabulary.kinds[trace] == Kind.ACTION)
+        for end in range(actions[0], actions[-1] + 2):
+            history, offsets = trace[:end], np.array([0, end])
+            passes.clear()
+            said = predictor.applicable(history, offsets)
+            assert end == actions[0] or passes == [1]
+            np.testing.assert_array_equal(said, NetworkPredictor(decoder, vocabulary).applicable(history, offsets))
+            passes.clear()
+            np.testing.assert_array_equal(predictor.applicable(history.astype(np.uint64), offsets), said)
+            assert not passes
+            if end <= actions[-1]:
+                refused += not said[0, trace[end] - vocabulary.first[Kind.ACTION]]
+    assert refused > 5
+
+
 def test_one_pass_with_labels_says_which_traces_are_right_under_self_masking() -> None:
     dataset = data(200)
     decoder = make("sb", dataset)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -27,38 +28,61 @@ class NetworkPredictor:
 
     decoder: Decoder
     vocabulary: Vocabulary
+    # By history: what the network refuses in it, and what is applicable after it. A boundary grows one action at a time.
+    known: dict[bytes, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, repr=False, compare=False)
 
     def applicable(
         self, tokens: UInt[np.ndarray, " positions"], offsets: Int[np.ndarray, " boundaries"]
     ) -> Bool[np.ndarray, "histories actions"]:
-        """As in `self_masked`, a guess of what is refused is replaced by what the network says until it repeats itself;
-        the first guess is that all of the history worked."""
+        """What was asked before is remembered."""
+        tokens = tokens.astype(np.uint32)  # so that equal histories have equal bytes
+        histories = [tokens[begin:end] for begin, end in pairwise(offsets.tolist())]
+        rows = np.empty((len(histories), len(self.vocabulary.actions)), dtype=bool)
+        new = {history.tobytes(): history for history in histories if history.tobytes() not in self.known}
+        self.ask(list(new.values()))
+        for row, history in zip(rows, histories, strict=True):
+            row[:] = self.known[history.tobytes()][1]
+        return rows
+
+    def ask(self, histories: list[np.ndarray]) -> None:
+        """As in `self_masked`, a guess of what is refused is replaced by what the network says until it repeats itself.
+        The first guess is right where the history without its last action is known; else, that all of it worked."""
         first, count = self.vocabulary.first[Kind.ACTION], len(self.vocabulary.actions)
-        actions = np.arange(first, first + count, dtype=tokens.dtype)
-        pieces = [slice(begin, end) for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-        joined = np.concatenate([tokens[:0], *(part for piece in pieces for part in (tokens[piece], actions))])
-        ends = np.concatenate([[0], np.cumsum(np.diff(offsets) + count)])
+        if not histories:
+            return
+        actions = np.arange(first, first + count, dtype=histories[0].dtype)
+        joined = np.concatenate([part for history in histories for part in (history, actions)])
+        ends = np.cumsum([0, *(len(history) + count for history in histories)])
         asked = ends[1:, None] - count + np.arange(count)  # (histories, actions)
         is_action = self.vocabulary.kinds[joined] == Kind.ACTION
         is_action[asked] = False
         refused = np.zeros(len(joined), dtype=bool)
         refused[asked] = True  # no keys
+        pasts = [slice(begin, end - count) for begin, end in pairwise(ends.tolist())]
+        for past, history in zip(pasts, histories, strict=True):
+            refused[past] = self.guess(history)
         dataset = Dataset(self.vocabulary, joined, refused, ends)  # whose labels change below
-        rows = np.empty((len(pieces), count), dtype=bool)
-        left = np.arange(len(pieces))
+        left = np.arange(len(histories))
         while len(left):
             again = []
             parts = [left[part] for part in portions(ends[left + 1] - ends[left])]
             answers = list(in_threads(partial(self.logits, dataset, count), parts))
             for history, said in zip(left.tolist(), split_like(np.concatenate(answers), ends, left), strict=True):
-                past = slice(int(ends[history]), int(ends[history + 1]) - count)
+                past = pasts[history]
                 now = is_action[past] & (said[: len(said) - count] >= 0)
                 if (now != refused[past]).any():
                     again.append(history)
                     refused[past] = now
-                rows[history] = said[len(said) - count :] < 0
+                else:
+                    self.known[histories[history].tobytes()] = (now, said[len(said) - count :] < 0)
             left = np.array(again, dtype=np.int64)
-        return rows
+
+    def guess(self, history: UInt[np.ndarray, " history"]) -> Bool[np.ndarray, " history"]:
+        guess = np.zeros(len(history), dtype=bool)
+        before = self.known.get(history[:-1].tobytes())
+        if before is not None and len(history) and self.vocabulary.kinds[history[-1]] == Kind.ACTION:
+            guess[:-1], guess[-1] = before[0], not before[1][int(history[-1]) - self.vocabulary.first[Kind.ACTION]]
+        return guess
 
     def logits(self, dataset: Dataset, count: int, part: Int64[np.ndarray, " some"]) -> Float32[np.ndarray, " asked"]:
         """Of each position; the last `count` of a trace have the position right after its history."""
