@@ -52,7 +52,7 @@ def compiled(parallel: bool = False, vector: bool = False) -> Callable[[Function
     return decorate
 
 
-class CompilingWatch(event.Listener):
+class CompilingWatch(event.Listener):  # type: ignore[misc]  # Numba says nothing of types
     """How long Numba has compiled; what is read from disk costs nothing. On a terminal it says so once: the first run
     of all would seem to hang."""
 

@@ -28,7 +28,7 @@ class NetworkPredictor:
 
     decoder: Decoder
     vocabulary: Vocabulary
-    # By history: what the network refuses in it, and what is applicable after it. A boundary grows one action at a time.
+    # By history: what the network refuses in it, and what is applicable after it.
     known: dict[bytes, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, repr=False, compare=False)
 
     def applicable(
@@ -59,22 +59,22 @@ class NetworkPredictor:
         refused = np.zeros(len(joined), dtype=bool)
         refused[asked] = True  # no keys
         pasts = [slice(begin, end - count) for begin, end in pairwise(ends.tolist())]
-        for past, history in zip(pasts, histories, strict=True):
-            refused[past] = self.guess(history)
+        for i in range(len(histories)):
+            refused[pasts[i]] = self.guess(histories[i])
         dataset = Dataset(self.vocabulary, joined, refused, ends)  # whose labels change below
         left = np.arange(len(histories))
         while len(left):
             again = []
             parts = [left[part] for part in portions(ends[left + 1] - ends[left])]
             answers = list(in_threads(partial(self.logits, dataset, count), parts))
-            for history, said in zip(left.tolist(), split_like(np.concatenate(answers), ends, left), strict=True):
-                past = pasts[history]
+            for i, said in zip(left.tolist(), split_like(np.concatenate(answers), ends, left), strict=True):
+                past = pasts[i]
                 now = is_action[past] & (said[: len(said) - count] >= 0)
                 if (now != refused[past]).any():
-                    again.append(history)
+                    again.append(i)
                     refused[past] = now
                 else:
-                    self.known[histories[history].tobytes()] = (now, said[len(said) - count :] < 0)
+                    self.known[histories[i].tobytes()] = (now, said[len(said) - count :] < 0)
             left = np.array(again, dtype=np.int64)
 
     def guess(self, history: UInt[np.ndarray, " history"]) -> Bool[np.ndarray, " history"]:
