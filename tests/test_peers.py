@@ -164,6 +164,25 @@ def test_rows_are_kept_and_not_done_again(tmp_path, monkeypatch):
         read_rows(tmp_path / "rows.jsonl")
 
 
+def test_what_would_take_too_long_is_not_tried_and_says_why(tmp_path, monkeypatch):
+    done = []
+
+    def perform(case: Case):
+        done.append(case)
+        return outside.row_of(case, {"failed": "not finished in 300 s"} if case.domain == "tpp" else {"seconds": 31.0})
+
+    monkeypatch.setattr(outside, "perform", perform)
+    cases = [
+        Case(name, n, 0, learner) for name in ("tpp", "ferry") for learner in ("windows", "sam") for n in (100, 1_000)
+    ]
+    rows = dict(execute(cases, tmp_path / "rows.jsonl"))
+    # ours does not read every state: its time is not in proportion to the traces
+    assert [case for case in cases if case not in done] == [cases[1], cases[3], cases[7]]
+    assert rows[cases[1]]["failed"] == rows[cases[3]]["failed"] == "not tried: not finished in 300 s with 100 traces"
+    assert rows[cases[7]]["failed"] == "not tried: 31 s with 100 traces"
+    assert read_rows(tmp_path / "rows.jsonl") == rows
+
+
 def test_a_row_that_was_cut_off_goes_when_the_next_one_comes(tmp_path, monkeypatch):
     """By a kill or a full disk; before, every later command refused the file."""
     path, made = tmp_path / "rows.jsonl", {"commit": None, "date": "2026-11-18", "amlgym": "1.0.13", "failed": "x"}

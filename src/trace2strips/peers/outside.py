@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -195,6 +195,10 @@ def perform(case: Case, seconds: float = SECONDS) -> dict[str, Any]:
             found = json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"failed": lines[-1][:200]}
         finally:
             end(process)
+    return row_of(case, found)
+
+
+def row_of(case: Case, found: dict[str, Any]) -> dict[str, Any]:
     made = {"commit": commit(), "date": datetime.now(UTC).date().isoformat(), "amlgym": amlgym_version()}
     return asdict(case) | found | made
 
@@ -216,9 +220,23 @@ def execute(
             continue
         if limit_seconds is not None and time.monotonic() - clock > limit_seconds:
             return
-        row = perform(case)
+        said = too_long(case, known)
+        row = row_of(case, {"failed": said}) if said else perform(case)
+        known[case] = row
         put_row(results, row)
         yield case, row
+
+
+def too_long(case: Case, known: Mapping[Case, Mapping[str, Any]]) -> str | None:
+    """Why a case is not tried: with fewer traces it did not finish or, for a learner that reads every state of every
+    trace, took so long that these would take longer than we wait."""
+    for traces in (n for n in TRACES if n < case.traces):
+        row = known.get(replace(case, traces=traces), {})
+        if "failed" in row and row["failed"].startswith(("not finished", "not tried")):
+            return f"not tried: {row['failed'].removeprefix('not tried: ')} with {traces} traces"
+        if case.learner != OURS and row.get("seconds", 0) * case.traces / traces > SECONDS:
+            return f"not tried: {row['seconds']:.0f} s with {traces} traces"
+    return None
 
 
 def summary(row: dict[str, Any]) -> str:

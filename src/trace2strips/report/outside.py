@@ -333,8 +333,9 @@ def amlgym_peers(record: Record) -> Table:
             lines.append([learner, sees, number(traces), f"{len(scored)} of {len(here)}", *values, number(seconds, 1)])
     caption = (
         "The same traces, scored by AMLGym's own metrics; means over the domains on which a learner finished within 300"
-        " s and could be scored. `windows` never sees a state after the first; the others never see a refusal, but all"
-        " states. Text: the literals of the PDDL. What works and what changes: asked in AMLGym's states of larger"
+        " s and could be scored; one that would take longer, by its time with fewer traces, was"
+        " not tried. `windows` never sees a state after the first; the others never see a refusal,"
+        " but all states. Text: the literals of the PDDL. What works and what changes: asked in AMLGym's states of larger"
         " problems. Problems: the share with a plan that works, and with one that does not (Fast Downward, 20 s), among"
         " the five largest. Of `windows`, static facts that held whenever an action worked are written as"
         f" preconditions. Seed 0. {amlgym_origin(rows)}"
@@ -361,7 +362,7 @@ def amlgym_solved(record: Record) -> Table:
         lines.append(line)
     caption = (
         "With 100 traces, domain by domain: precision / recall of the text, and the share of the five largest problems"
-        " with a plan that works. –: not finished in 300 s, or AMLGym could not score it. Seed 0."
+        " with a plan that works. –: not finished in 300 s, not tried for that, or AMLGym could not score it. Seed 0."
         f" {amlgym_origin(rows)}"
     )
     return table("amlgym-solved", caption, columns, lines)
