@@ -335,8 +335,8 @@ def amlgym_peers(record: Record) -> Table:
         "The same traces, scored by AMLGym's own metrics; means over the domains on which a learner finished within 300"
         " s and could be scored; one that would take longer, by its time with fewer traces, was"
         " not tried. `windows` never sees a state after the first; the others never see a refusal,"
-        " but all states. Text: the literals of the PDDL. What works and what changes: asked in AMLGym's states of larger"
-        " problems. Problems: the share with a plan that works, and with one that does not (Fast Downward, 20 s), among"
+        " but all states. Text: the literals of the PDDL. What works and what changes: asked in AMLGym's states of"
+        " larger problems. Problems: the share with a plan that works, and with one that does not (Fast Downward, 20 s), among"
         " the five largest. Of `windows`, static facts that held whenever an action worked are written as"
         f" preconditions. Seed 0. {amlgym_origin(rows)}"
     )
