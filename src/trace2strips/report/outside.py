@@ -336,8 +336,8 @@ def amlgym_peers(record: Record) -> Table:
         " s and could be scored; one that would take longer, by its time with fewer traces, was"
         " not tried. `windows` never sees a state after the first; the others never see a refusal,"
         " but all states. Text: the literals of the PDDL. What works and what changes: asked in AMLGym's states of"
-        " larger problems. Problems: the share with a plan that works, and with one that does not (Fast Downward, 20 s), among"
-        " the five largest. Of `windows`, static facts that held whenever an action worked are written as"
+        " larger problems. Problems: the share with a plan that works, and with one that does not (Fast Downward, 20"
+        " s), among the five largest. Of `windows`, static facts that held whenever an action worked are written as"
         f" preconditions. Seed 0. {amlgym_origin(rows)}"
     )
     return table("amlgym-peers", caption, columns, lines)
