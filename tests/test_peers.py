@@ -151,6 +151,12 @@ def test_a_case_that_takes_too_long_says_so():
     assert perform(Case("ferry", 1_000), seconds=0.2)["failed"] == "not finished in 0 s"
 
 
+def test_the_limit_is_one_of_the_processor(monkeypatch):
+    """Another machine's load, or a planner that is waited for, is no learner's time."""
+    monkeypatch.setattr(outside, "WAITING", 1_000)
+    assert perform(Case("ferry", 1_000), seconds=1.0)["failed"] == "not finished in 1 s"
+
+
 def test_rows_are_kept_and_not_done_again(tmp_path, monkeypatch):
     done, made = [], {"commit": None, "date": "2026-11-18", "amlgym": "1.0.13"}
     monkeypatch.setattr(outside, "perform", lambda case: done.append(case) or {**vars(case), **made, "failed": "x"})

@@ -43,9 +43,9 @@ class Case:
 
 
 MEASURED = (
-    "seconds", "memory_mb", "syntax_precision", "syntax_recall", "applicable_precision", "applicable_recall",
-    "effects_precision", "effects_recall", "solved", "false_plans", "certain_share", "wrong_certificates", "plans",
-    "plans_right", "equivalent", "test_accuracy",
+    "seconds", "cpu_seconds", "memory_mb", "syntax_precision", "syntax_recall", "applicable_precision",
+    "applicable_recall", "effects_precision", "effects_recall", "solved", "false_plans", "certain_share",
+    "wrong_certificates", "plans", "plans_right", "equivalent", "test_accuracy",
 )  # fmt: skip
 ROW = Schema(
     record(
