@@ -242,7 +242,7 @@ def test_a_killed_command_goes_on_to_the_same_result(
     """The process that is killed compiles the kernels, the one that goes on reads them from disk."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     write_sets(tmp_path, traces=1000)
-    words = ("learn", "train.t2s", "--steps", 6_000, "--learner", "strips", "--form", "attention", "--preset", "paper")
+    words = ("learn", "train.t2s", "--steps", 3_000, "--learner", "strips", "--form", "attention", "--preset", "paper")
     process = subprocess.Popen(
         [sys.executable, "-c", EAGER, *map(str, words), "--out", "killed"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -665,13 +665,13 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_very_many_objects_and_very_long_traces() -> None:
-    """A hundred thousand objects, then a trace of a million actions."""
+    """Thirty thousand objects, then a trace of 300,000 actions."""
     steps = (("open", True), ("open", False), ("close", True))
-    log = [[(f"{name}(o{i})", ok) for name, ok in steps] for i in range(100_000)]
+    log = [[(f"{name}(o{i})", ok) for name, ok in steps] for i in range(30_000)]
     learned = t2s.learn(log, "windows")
     assert learned.figures.train_errors == 0
     rng = np.random.default_rng(0)
-    objects, opening = rng.integers(50, size=10**6).tolist(), rng.integers(2, size=10**6).tolist()
+    objects, opening = rng.integers(50, size=300_000).tolist(), rng.integers(2, size=300_000).tolist()
     is_open = [False] * 50
     trace = []
     for thing, wants in zip(objects, opening, strict=True):
