@@ -31,9 +31,10 @@ from trace2strips.learners.transformer.kernels import gradient_step
 from trace2strips.learners.transformer.learner import Strips
 from trace2strips.learners.transformer.network import NetworkSettings, StripsNetwork
 from trace2strips.learners.transformer.parameters import Layout, model_of
+from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 from trace2strips.traces.accuracy import trace_accuracy
-from trace2strips.worlds import get_domain
+from trace2strips.worlds import Domain, get_domain
 from trace2strips.worlds.sampling import sample
 
 DOMAINS = ("ferry-5c", "blocksworld-5b")
@@ -43,11 +44,13 @@ TEST_TRACES = 5_000
 
 @dataclass(frozen=True)
 class Variant:
-    """What differs from the paper's values. `l1` says of what the weight 10⁻⁴ is taken."""
+    """What differs from the paper's values. `l1` says of what the weight 10⁻⁴ is taken; with `own_goals` a trace tells
+    the final values of the atoms of a goal of its own, not of all atoms that can occur in a goal."""
 
     network: Mapping[str, Any] = field(default_factory=dict)
     l1: str = "mean"
     suffix: str = "goal"
+    own_goals: bool = False
     by_positions: bool = False
     gradient_stops: bool = False
     batch: int = 16
@@ -70,6 +73,9 @@ VARIANTS = {
     "γ = 2": Variant({"gamma": 2.0}),
     "final values of all atoms": Variant(suffix="all"),
     "final values of all atoms, no L1": Variant(suffix="all", l1="none"),
+    "a goal of its own for each trace": Variant(own_goals=True),
+    "a goal of its own for each trace, no L1": Variant(own_goals=True, l1="none"),
+    "a goal of its own for each trace, γ = 2": Variant({"gamma": 2.0}, own_goals=True),
     "positions weigh alike": Variant(by_positions=True),
     "queries and keys from U[0, 1)": Variant({"query_range": (0.0, 1.0), "key_range": (0.0, 1.0)}),
     "batches of 64": Variant(batch=64),
@@ -115,14 +121,36 @@ class Variation(StripsNetwork):
 
 
 @cache
-def traces(domain: str, suffix: str, train_traces: int) -> tuple[Dataset, Dataset]:
-    run = Run(domain, suffix=suffix, learner="strips", traces=train_traces, test_traces=TEST_TRACES)
-    made = sample(get_domain(domain), run.training_set)
-    return made, sample(get_domain(domain), run.test_set, like=made)
+def traces(name: str, suffix: str, own_goals: bool, train_traces: int) -> tuple[Dataset, Dataset]:
+    run, domain = (
+        Run(name, suffix=suffix, learner="strips", traces=train_traces, test_traces=TEST_TRACES),
+        get_domain(name),
+    )
+    made = sample(domain, run.training_set)
+    test = sample(domain, run.test_set, like=made)
+    return (with_own_goals(made, domain, 0), with_own_goals(test, domain, 1)) if own_goals else (made, test)
+
+
+def with_own_goals(dataset: Dataset, domain: Domain, seed: int) -> Dataset:
+    """Of the final values only those of a goal that is drawn for each trace, from its initial state."""
+    vocabulary, atoms = dataset.vocabulary, domain.model.atoms
+    numbers = np.array([domain.model.atom_index.get(name, -1) for name in vocabulary.subjects])  # of each token
+    traces = np.repeat(np.arange(len(dataset)), np.diff(dataset.offsets))
+    kinds = vocabulary.kinds[dataset.tokens]
+    initial = np.zeros((len(dataset), len(atoms)), dtype=bool)
+    told = kinds == Kind.INIT_ATOM
+    initial[traces[told], numbers[dataset.tokens[told]]] = True
+    goals = domain.family.draw_goals(np.random.default_rng(seed), initial, domain.column)
+    stays = kinds != Kind.TEST_ATOM
+    stays[~stays] = goals[traces[~stays], numbers[dataset.tokens[~stays]]]
+    before = np.concatenate([[0], np.cumsum(stays)])
+    return replace(
+        dataset, tokens=dataset.tokens[stays], inapplicable=dataset.inapplicable[stays], offsets=before[dataset.offsets]
+    )
 
 
 def measure(domain: str, variant: Variant, steps: int, train_traces: int) -> dict[str, Any]:
-    dataset, test = traces(domain, variant.suffix, train_traces)
+    dataset, test = traces(domain, variant.suffix, variant.own_goals, train_traces)
     learner = make_learner("strips", {"preset": "paper", "form": "attention"})
     assert isinstance(learner, Strips)
     layout = learner.lay_out(dataset)
