@@ -690,9 +690,10 @@ def test_the_average_is_that_of_about_the_last_tenth_of_the_steps() -> None:
     assert 0.5 < float(network.average.mean()) < 0.75  # 1 − 1/e
 
 
-@pytest.mark.parametrize(("variant", "stop"), [("rope", True), ("sb", False)])
-def test_who_may_not_stop_is_not_asked(variant: str, stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    network = DecoderNetwork(data(), replace(SMALL, variant=variant), OptimiserSettings(stop=stop), 32, 1)
+@pytest.mark.parametrize(("suffix", "stop"), [("none", True), ("all", False)])
+def test_who_may_not_stop_is_not_asked(suffix: str, stop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = sample(get_domain("blocksworld:2"), SampleSettings(20, 8, suffix=suffix, seed=1))
+    network = DecoderNetwork(dataset, SMALL, OptimiserSettings(stop=stop), 32, 1)
     network.steps = network.half_right_at = 1
     monkeypatch.setattr(network, "average_is_done", lambda: pytest.fail("asked"))
     for _ in range(4):
@@ -727,6 +728,22 @@ def test_a_network_that_is_wrong_on_longer_traces_is_not_done(monkeypatch: pytes
     assert not network.average_is_done()
     assert len(answers) == 1  # the model does not explain the training traces
     assert torch.equal(network.flat, before)
+
+
+@pytest.mark.parametrize("variant", ["sinusoidal", "rope"])
+def test_a_baseline_is_done_when_its_training_traces_are_right(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked of nothing longer, and needs no final values for that."""
+    dataset = sample(get_domain("blocksworld:2"), SampleSettings(50, 8, suffix="none", seed=1))
+    network = DecoderNetwork(dataset, replace(SMALL, variant=variant), OptimiserSettings(), 32, 1)
+    network.steps = network.half_right_at = 16
+    asked: list[Dataset] = []
+    for right in (False, True):
+        monkeypatch.setattr(
+            decoder_training, "right_traces", lambda _, few, right=right: asked.append(few) or np.full(len(few), right)
+        )
+        network.check_progress()
+        assert network.done is right
+    assert [len(few) for few in asked] == [50, 50]
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

@@ -29,10 +29,10 @@ see a shift.
 
 Two sets of parameters are kept: those that the steps change, and their average over about the last tenth of the
 steps, which is far steadier while the rate is high. CHECKS times in a training, once half of the training traces are
-right, the average of SB is asked whether it is done: is it right on LOOKED_AT training traces, does the STRIPS model
-that is read out of it explain these, and is it right on as many longer traces that are sampled from that model? If so,
-the average is the result, and the steps that are left are not taken. No error in 1,000 says with 95 % confidence that
-fewer than 3 in 1,000 are wrong.
+right, the average is asked whether it is done: is it right on LOOKED_AT training traces? Of SB more is asked: does the
+STRIPS model that is read out of it explain these, and is it right on as many longer traces that are sampled from that
+model? (Softmax does not hold on longer traces, however long it trains.) If so, the average is the result, and the steps
+that are left are not taken. No error in 1,000 says with 95 % confidence that fewer than 3 in 1,000 are wrong.
 
 The matrices of the blocks go by Muon: the step of a matrix is its momentum with all singular values made equal (Newton
 and Schulz's iteration with PyTorch's coefficients, but in float32); everything else goes by Adam.
@@ -184,7 +184,7 @@ class DecoderNetwork:
 
     def shift(self, rng: np.random.Generator) -> float:
         """What is added to the scores of a chunk."""
-        if not self.half_right_at or self.decoder.settings.variant != "sb":
+        if not self.half_right_at or not self.holds_on_longer:
             return 0.0
         width = min(1.0, (self.steps - self.half_right_at) / (WIDENING * self.planned))
         return float(rng.uniform(-width * self.settings.lowered, width * self.raised))
@@ -215,17 +215,23 @@ class DecoderNetwork:
 
     @property
     def may_stop(self) -> bool:
-        """Softmax does not hold on longer traces; without final values there is no model to sample them from."""
-        return self.settings.stop and self.decoder.settings.variant == "sb" and bool(self.dataset.vocabulary.test_atoms)
+        """Of SB longer traces are asked, and without final values there is no model to sample them from."""
+        return self.settings.stop and (not self.holds_on_longer or bool(self.dataset.vocabulary.test_atoms))
+
+    @property
+    def holds_on_longer(self) -> bool:
+        return self.decoder.settings.variant == "sb"
 
     def average_is_done(self) -> bool:
-        """Is the average right on training traces, and does it agree with its own STRIPS model on longer ones?"""
+        """Is the average right on training traces, and, of SB, does it agree with its own STRIPS model on longer ones?"""
         here = self.flat.clone()
         self.flat.copy_(self.average)
         try:
             few = self.dataset.first(LOOKED_AT)
             if not right_traces(self.decoder, few).all():
                 return False
+            if not self.holds_on_longer:
+                return True
             world = extract_by_probing(self.decoder, self.dataset, with_actions(self.dataset, PROBED)).world
             bits = world.over_tokens(self.dataset.vocabulary).bits
             labels = label_tokens(bits, few.tokens, few.offsets)
