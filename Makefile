@@ -31,7 +31,7 @@ format: $(VENV)/all ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-BENCHMARKS := any_log sampling problem_difficulty kernels attention decoder_trials planners equivalence world_metrics traces_needed completion one_state windows windows_equivalence windows_untold windows_not_strips windows_speed windows_theorems windows_everyday foreign explorer lifted_strips listing_c paper_form attacks
+BENCHMARKS := any_log sampling problem_difficulty kernels attention decoder_trials planners equivalence world_metrics traces_needed completion one_state other_learners windows windows_equivalence windows_untold windows_not_strips windows_speed windows_theorems windows_everyday foreign explorer lifted_strips listing_c paper_form attacks
 bench: $(VENV)/all ## measure; figures go to results/
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --out results/$$name.json || exit 1; done
 

@@ -4,7 +4,7 @@
 
 Every measurement is a process of its own with its peak of memory; the log is a `.t2s` file. "shards": learned shard by
 shard; "at once": the whole log in memory; "update": 10⁵ further attempts for a run that is there; "one shard",
-"merge": what the figures on paper in docs/scale.md are made of. `other learners`: why they point to `windows`.
+"merge": what the figures on paper in docs/scale.md are made of. Other learners: `other_learners.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from measuring import options, write_results
 
 from trace2strips.learners.learner import Job
 from trace2strips.learners.learning import learn, load
-from trace2strips.learners.registry import make_learner
 from trace2strips.learners.windows.learner import Windows
 from trace2strips.learners.windows.parts import Wanted, merge_parts, summarise_shard
 from trace2strips.learners.windows.saving import to_text
@@ -46,8 +45,6 @@ TRACES = (40, 400, 4_000, 40_000, 400_000)  # about 10³ to 10⁷ attempts
 PARTS = 10  # files of 400,000 traces: 10⁸ attempts
 WORLDS = {"ferry:4x4": (1,), "ferry:10x10": (1, 10, 100, 1_000)}  # and how many copies, with other objects in each
 FEW, SOME = 4_000, 8_000  # traces
-OTHERS = {"completion": ("blocksworld:5", "ferry:5x5", "ferry:10x10"), "strips": ("ferry:3x3",)}
-LIMIT = 200  # seconds of another learner
 
 
 def main() -> None:
@@ -93,9 +90,6 @@ def measure(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
     files = [file for file, _ in written]
     whole = written[0][1] | {name: sum(row[name] for _, row in written) for name in ("attempts", "bytes")}
     yield {"part": "attempts", "how": "shards", **whole, **child("shards", folder / "all", *files)}
-    for learner, worlds in list(OTHERS.items())[: 1 if quick else None]:
-        for world in worlds[: 1 if quick else None]:
-            yield {"part": "other learners", "learner": learner, **other(learner, world, 1_000 // scale, folder)}
 
 
 def write(
@@ -186,17 +180,7 @@ def pieces(_: Path, files: list[Path]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def learn_by_another(learner: Path, files: list[Path]) -> dict[str, Any]:
-    """`learner` is its name."""
-    dataset = Dataset.load(files[0])
-    learn(dataset.first(max(10, len(dataset) // 20)), str(learner))  # load the compiled code
-    clock = time.perf_counter()
-    learn(dataset, str(learner))
-    return {"seconds": time.perf_counter() - clock, "peak_memory_mb": peak_memory_mb()}
-
-
-CHILDREN = {"shards": learn_in_shards, "at once": learn_at_once, "update": update, "pieces": pieces,
-            "other": learn_by_another}  # fmt: skip
+CHILDREN = {"shards": learn_in_shards, "at once": learn_at_once, "update": update, "pieces": pieces}
 
 
 def figures(run: Path, clock: float) -> dict[str, Any]:
@@ -212,19 +196,6 @@ def peak_memory_mb() -> float:
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     return int(found[1]) / 1024
-
-
-def other(learner: str, world: str, traces: int, folder: Path) -> dict[str, Any]:
-    """With the estimate that `learn` would print."""
-    file, row = write(world, traces, folder / f"{learner} {world.replace(':', '-')}.t2s", suffix="goal")
-    dataset = Dataset.load(file)
-    expected = make_learner(learner).expected_seconds(dataset)
-    words = [sys.executable, __file__, "--child", "other", learner, str(file)]
-    try:
-        found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        return row | {"seconds": None, "expected_seconds": expected}
-    return row | json.loads(found.stdout) | {"expected_seconds": expected}
 
 
 if __name__ == "__main__":

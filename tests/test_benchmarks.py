@@ -119,6 +119,7 @@ def test_traces_are_tried_until_it_is_decided(
         "lifted_strips",
         "listing_c",
         "one_state",
+        "other_learners",
         "scale",
         "traces_needed",
         "windows",

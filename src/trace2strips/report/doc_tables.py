@@ -45,7 +45,7 @@ from trace2strips.report.benchmarks import (
 from trace2strips.report.markdown import format_markdown
 from trace2strips.report.outside import Record, amlgym_domains, amlgym_peers, amlgym_solved, world_metrics
 from trace2strips.report.rows import ANY_BENCHMARK, Results, amlgym_record, load_results
-from trace2strips.report.scale import scale_actions, scale_attempts, scale_others, scale_paper, scale_update
+from trace2strips.report.scale import other_learners, scale_actions, scale_attempts, scale_paper, scale_update
 from trace2strips.report.sections import make_sections
 
 HEAD = """<!-- Written by `make tables` from results/: edit neither this page nor its figures by hand. -->
@@ -70,10 +70,10 @@ EXPLAINING: Mapping[str, tuple[str, Callable[[Record], Table]]] = {  # tables in
     "lifted-strips-untold": ("lifted_strips", lifted_strips_untold),
     "listing-c": ("listing_c", listing_c),
     "one-state": ("one_state", one_state),
+    "other-learners": ("other_learners", other_learners),
     "paper-form": ("paper_form", paper_form),
     "scale-actions": ("scale", scale_actions),
     "scale-attempts": ("scale", scale_attempts),
-    "scale-others": ("scale", scale_others),
     "scale-paper": ("scale", scale_paper),
     "scale-update": ("scale", scale_update),
     "windows": ("windows", windows),

@@ -66,14 +66,20 @@ def scale_update(record: Record) -> Table:
     return table("scale-update", origin(record), columns, rows)
 
 
-def scale_others(record: Record) -> Table:
-    rows = [
-        [row["learner"], row["domain"], number(row["ground_actions"]), number(row["attempts"]),
-         duration(row["expected_seconds"]), "not done" if row["seconds"] is None else duration(row["seconds"])]
-        for row in rows_of(record, "other learners")
-    ]  # fmt: skip
-    columns: Columns = [words("learner"), words("world"), "ground actions", "attempts", "said before", "took"]
-    return table("scale-others", origin(record), columns, rows)
+def other_learners(record: Record) -> Table:
+    late = f"not done in {duration(record['settings']['limit'])}"
+    rows = []
+    for row in record["rows"]:
+        told, plans = row["expected_seconds"], row["plans_right"]
+        rows.append([
+            row["domain"], number(row["ground_actions"]), row["learner"], NONE if told is None else duration(told),
+            late if row["seconds"] is None else duration(row["seconds"]),
+            NONE if row["test_accuracy"] is None else f"{row['test_accuracy']:.3f}",
+            NONE if plans is None else f"{plans} of {record['settings']['problems']}",
+        ])  # fmt: skip
+    columns: Columns = [words("world"), "ground actions", words("learner"), "said before", "took", "test accuracy",
+                        "plans"]  # fmt: skip
+    return table("other-learners", origin(record), columns, rows)
 
 
 def scale_paper(record: Record) -> Table:

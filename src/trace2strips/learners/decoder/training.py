@@ -223,7 +223,7 @@ class DecoderNetwork:
         return self.decoder.settings.variant == "sb"
 
     def average_is_done(self) -> bool:
-        """Is the average right on training traces, and, of SB, does it agree with its own STRIPS model on longer ones?"""
+        """Is the average right on training traces and, of SB, on longer ones that its own STRIPS model makes?"""
         here = self.flat.clone()
         self.flat.copy_(self.average)
         try:
