@@ -115,6 +115,20 @@ class Target:
         path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
         return path
 
+    def has(self, command: str) -> bool:
+        """Older code has fewer commands: where there is none, nothing is attacked."""
+        return command in self.run("--help").out.split()
+
+    def python(self, script: str, *words: object, **more: str) -> Outcome:
+        """For what no command shows by itself: a script that ends with exit code 2 and a line, or has done no harm."""
+        self.write("script.py", script)
+        environment = {**os.environ, "PYTHONPATH": str(self.code / "src"), **self.environment, **more}
+        done = subprocess.run(
+            [sys.executable, "script.py", *map(str, words)], cwd=self.folder, env=environment, capture_output=True,
+            text=True, check=False, timeout=120,
+        )  # fmt: skip
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
     def learned(self, *words: object) -> Path:
         """A run folder of the door."""
         self.write("door.txt", LOG)
@@ -332,7 +346,118 @@ def parquet(target: Target) -> Iterator[Outcome]:
     yield target.run("check", "x.parquet")
 
 
+SWITCHES = 24
+FILLING = {"mimir": (60, 6_000), "fast-downward": (40, 30_000), "pyperplan": (40, 6_000), "plain": (40, 0)}
+
+
+@attack("bombs and hangs", "a search that fills the memory it may have, each planner")
+def memory(target: Target) -> Iterator[Outcome]:
+    """2²⁴ states and two goals of which only one can be reached: no limit but that on memory ends the search. With the
+    same limit a plan of one step is found."""
+    switches = [(f"{a}{i}", f"{b}{i}") for i in range(SWITCHES) for a, b in (("dark", "lit"), ("lit", "dark"))]
+    moves = [*((f"to-{b}", a, b) for a, b in switches), ("left", "p", "q"), ("right", "p", "r")]
+    actions = " ".join(
+        f"(:action {name} :parameters () :precondition ({a}) :effect (and ({b}) (not ({a}))))" for name, a, b in moves
+    )
+    known = target.run("plan", "--help").out
+    for planner, (megabytes, idle) in FILLING.items():
+        if planner not in known:
+            continue
+        true = ["p", *(f"dark{i}" for i in range(SWITCHES)), *(f"idle{i}" for i in range(idle))]
+        atoms = " ".join(f"({atom})" for atom in (*true, "q", "r", *(f"lit{i}" for i in range(SWITCHES))))
+        target.write("d.pddl", f"(define (domain d) (:predicates {atoms}) {actions})")
+        init = " ".join(f"({atom})" for atom in true)
+        for name, goal in (("near", "(q)"), ("far", "(and (q) (r))")):
+            target.write(f"{name}.pddl", f"(define (problem x) (:domain d) (:init {init}) (:goal {goal}))")
+        words = ("plan", "d.pddl", "--planner", planner, "--max-memory", megabytes, "--max-states", 10**9, "--problem")
+        yield target.run(*words, "near.pddl")
+        found = target.run(*words, "far.pddl")
+        told = found.code == 1 and "out of memory" in found.out + found.err
+        yield Outcome(0 if told else found.code, found.out, found.err, found.why, found.seconds)
+
+
 # --- tracebacks ---
+
+
+CSV = "case,activity,status\n1,open,ok\n1,open,denied\n1,close,ok\n2,open,ok\n2,close,ok\n2,close,denied\n"
+
+
+def broken_logs() -> dict[str, str | bytes]:
+    """Files of the four kinds of logs of events, each with something that readers trip over."""
+    import polars as pl
+
+    event = '{"case": "1", "activity": "open", "status": "ok"'
+    xes = "<log><trace><event><string key='concept:name' value='{}'/></event></trace></log>"
+    stream = io.BytesIO()
+    columns = {"case": ["1", "1"], "activity": [b"\xff", None], "status": [["ok"], ["denied"]]}
+    pl.DataFrame(columns).write_parquet(stream)
+    whole = stream.getvalue()
+    return {
+        "zero.csv": CSV + "2,a\0b,ok\n", "quote.csv": CSV + '2,"open,ok\n' * 3,
+        "ragged.csv": CSV + "2,a,b,c,d,e\n2\n",
+        "empty.csv": CSV + ",,\n", "long.csv": CSV + f'2,{"x" * 10**6},ok\n',
+        "bytes.csv": CSV.encode() + b"2,\xff,ok\n",
+        "twice.csv": CSV.replace("case,", "status,", 1), "wide.csv": "a," * 20_000 + "\n" + "1," * 20_000 + "\n",
+        "deep.jsonl": f'{event}}}\n{event}, "x": {"[" * 500}{"]" * 500}}}\n', "cut.jsonl": f"{event}}}\n{event}",
+        "nan.jsonl": f'{event}}}\n{event}, "x": NaN}}\n', "half.jsonl": f'{event}}}\n{event}, "x": "\\ud800"}}\n',
+        "list.jsonl": f'{event}}}\n[1]\n', "huge.jsonl": f'{event}, "x": {"9" * 5000}}}\n' * 2,
+        "keys.jsonl": "".join(f'{event}, "k{i}": 1}}\n' for i in range(9_000)),
+        "hex.xes": f"<?xml version='1.0' encoding='hex'?>{xes.format('a')}", "cut.xes": xes.format("a")[:-20],
+        "nothing.xes": "<log/>", "name.xes": xes.format("&#0;"), "deep.xes": "<a>" * 200_000,
+        "lists.parquet": whole, "cut.parquet": whole[: len(whole) // 2], "short.parquet": b"PAR1",
+        "middle.parquet": whole[:40] + b"\xff" * 40 + whole[80:],
+    }  # fmt: skip
+
+
+@attack("tracebacks", "broken logs of events (CSV, JSON Lines, XES, Parquet) in `learn --stream` and `judge`")
+def event_logs(target: Target) -> Iterator[Outcome]:
+    """Code of before has only `check` for them."""
+    target.learned()
+    judges = target.has("judge")
+    for name, content in broken_logs().items():
+        target.write(name, content)
+        if not judges:
+            yield target.run("check", name)
+        else:
+            yield target.run("learn", name, "--stream", "--out", "r", "--force", "-q")
+            found = target.run("judge", "run", name)
+            yield Outcome(0 if found.code == 3 else found.code, found.out, found.err, found.why, found.seconds)
+
+
+@attack("tracebacks", "a wrong value in columns.json, summary.json.gz, suspects.csv or log.jsonl of a run")
+def further_files(target: Target) -> Iterator[Outcome]:
+    """Files that runs have only since there is `judge`."""
+    if not target.has("judge"):
+        return
+    target.write("door.csv", CSV)
+    made = target.run("learn", "door.csv", "--out", "run", "-q")
+    assert made.code == 0, made
+    run = target.folder / "run"
+    columns = json.loads((run / "columns.json").read_text())
+    packed = (run / "summary.json.gz").read_bytes()
+    summary = json.loads(gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed)
+    changes: list[tuple[str, bytes]] = []
+    for key in columns:
+        changes += [
+            ("columns.json", json.dumps(columns | {key: other}).encode()) for other in (10**400, [["x"]], {"a": 1})
+        ]
+    for key in summary:
+        wrong = (summary | {key: other} for other in ([[-1]],))
+        changes += [("summary.json.gz", json.dumps(record).encode()) for record in wrong]
+    header = "file,line,trace,attempt,action,written,probably\n"
+    changes += [
+        ("suspects.csv", (header + row).encode()) for row in ("x" * 200_000, "a,1,1,1,b,c", "a,-1,1e9,x,b,c,d", "\0")
+    ]
+    changes += [("log.jsonl", text.encode()) for text in (DEEP, "[]", '{"stage": "training", "step": 1e999}', "\0")]
+    commands = {"columns.json": ("judge", "run", "door.csv"), "summary.json.gz": ("next", "run", "open"),
+                "suspects.csv": ("explain", "run"), "log.jsonl": ("explore", "run", "--no-open")}  # fmt: skip
+    shutil.copytree(run, target.folder / "whole")
+    for name, content in changes:
+        shutil.rmtree(run)
+        shutil.copytree(target.folder / "whole", run)
+        (run / name).write_bytes(content)
+        found = target.run(*commands[name])
+        yield Outcome(0 if found.code == 3 else found.code, found.out, found.err, found.why, found.seconds)
 
 
 @attack("tracebacks", "100,000 nested brackets in files of ours")
@@ -570,6 +695,24 @@ def two_at_once(target: Target) -> Iterator[Outcome]:
     yield second if second.code == 2 else Outcome(None, second.out, second.err, "both ran")
 
 
+@attack("lost work", "two `learn --update` of one run at once")
+def two_updates(target: Target) -> Iterator[Outcome]:
+    """Whoever reads the run before the other has written it must not write it after."""
+    if "--update" not in target.run("learn", "--help").out:
+        return
+    target.learned()
+    target.write("long.txt", LOG * 20_000)
+    first = target.start("learn", "long.txt", "--update", "run", "-q")
+    second = target.run("learn", "door.txt", "--update", "run", "-q")
+    out, err = first.communicate(timeout=120)
+    done = [found for found in (Outcome(first.returncode, out, err), second) if found.code == 0]
+    metrics = json.loads((target.folder / "run" / "metrics.json").read_text())
+    traces = metrics["traces"] + (metrics.get("earlier_traces") or 0)
+    expected = 10 + (10 * 20_000 if first.returncode == 0 else 0) + (10 if second.code == 0 else 0)
+    lost = "" if traces == expected and done else f"{traces} traces of {expected}"
+    yield Outcome(None if lost else max(first.returncode, second.code or 0), second.out, second.err or err, lost)
+
+
 # --- marks that get through ---
 
 HOSTILE = ("\x1b]0;x\x07", "a\u202eb", "\x9b31m", "[a](javascript:alert(1))", "![x](http://e)", "<script>x</script>",
@@ -633,6 +776,257 @@ def hostile_rows(target: Target) -> Iterator[Outcome]:
             yield Outcome(None if why else 0, "", "", f"{name}: {why}" if why else "")
 
 
+NAMES = ("a\u202eb", "\x9b31m", "[a](javascript:alert(1))", "![x](http://e)", "<script>x</script>",
+         "</script><img src=x onerror=alert(1)>", "`x`", "| a | b |", "x" * 500, "${x}", "%s",
+         "'; rm -rf x; '")  # fmt: skip
+
+
+def logs_of(names: Sequence[str]) -> dict[str, bytes]:
+    """The same events in each form: names of actions, of cases and of a further column."""
+    from xml.sax.saxutils import quoteattr
+
+    import polars as pl
+
+    rows = [
+        {"case": f"{case}{names[case]}", "activity": name, "status": "ok" if (i + case) % 3 else "denied", "tool": name}
+        for case in range(3) for i, name in enumerate(names)
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows)
+    table = io.BytesIO()
+    frame.write_parquet(table)
+    xes = "<log>"
+    for (case,), part in frame.group_by(["case"], maintain_order=True):
+        xes += f'<trace><string key="concept:name" value={quoteattr(str(case))}/>'
+        for name, status in part.select("activity", "status").rows():
+            xes += f'<event><string key="concept:name" value={quoteattr(name)}/>'
+            xes += f'<string key="status" value="{status}"/></event>'
+        xes += "</trace>"
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    return {"x.csv": frame.write_csv().encode(), "x.jsonl": lines.encode(), "x.parquet": table.getvalue(),
+            "x.xes": f"{xes}</log>".encode()}  # fmt: skip
+
+
+@attack("escapes", "hostile names in logs of events, from `learn` to `explore`, and in the files these write")
+def event_names(target: Target) -> Iterator[Outcome]:
+    if not target.has("judge"):
+        return
+    for name, content in logs_of(NAMES).items():
+        target.write(name, content)
+        svg = ("--format", "svg", "--max-states", 500, "--out", "run/x.svg", "--force")
+        for words in (("learn", name, "--out", "run", "--force"), ("judge", "run", name), ("explain", "run"),
+                      ("next", "run"), ("export", "run"), ("export", "run", *svg), ("explore", "run", "--no-open"),
+                      ("why", "run", f"{name}:2")):  # fmt: skip
+            found = target.run(*words)
+            yield Outcome(0 if found.code == 3 else found.code, found.out, found.err, found.why, found.seconds)
+        for path in sorted((target.folder / "run").rglob("*")):
+            if path.suffix in (".md", ".html", ".txt", ".csv", ".pddl", ".svg"):
+                text = path.read_text()
+                marked = any(mark in text for mark in ("<script>x", "</script><img", "<img src=x"))
+                is_page = path.name == "explore.html"  # which has a script of its own, and policies against others
+                bad = ("raw" if raw_in(text) else "") if is_page else escaped_badly(path)
+                why = "HTML in a file" if marked else bad
+                yield Outcome(None if why else 0, "", "", f"{path.name}: {why}" if why else "")
+
+
+@attack("escapes", "links under our names in a run folder")
+def links(target: Target) -> Iterator[Outcome]:
+    run = target.learned()
+    shutil.copytree(run, target.folder / "whole")
+    outside = target.folder / "outside"
+    again = ("learn", "door.txt", "--out", "run", "--force", "-q")
+    files = ("model.pddl", "model.json", "metrics.json", "log.jsonl", "previous", "card.md", "explore.html")
+    commands: list[tuple[str, tuple[str, ...]]] = [(name, again) for name in files]
+    if target.has("explore"):
+        commands += [(name, ("explore", "run", "--no-open")) for name in ("explore.html", "card.md", "card.html")]
+    for name, words in commands:
+        shutil.rmtree(run)
+        shutil.copytree(target.folder / "whole", run)
+        path = run / name
+        kept = path.read_bytes() if path.is_file() else b"mine"
+        path.unlink(missing_ok=True)
+        if name == "previous":
+            outside.mkdir()
+            (outside / "model.json").write_text("mine")
+        else:
+            outside.write_bytes(kept)
+        path.symlink_to(outside)
+        found = target.run(*words)
+        same = (outside / "model.json").read_text() == "mine" if name == "previous" else outside.read_bytes() == kept
+        yield found if same else Outcome(None, "", "", f"{name}: a file outside was written")
+        shutil.rmtree(outside) if outside.is_dir() else outside.unlink()
+
+
+@attack("escapes", "the explorer's server: other hosts, origins, tokens, paths, methods and lengths")
+def server(target: Target) -> Iterator[Outcome]:
+    """Refused is what is answered by 4xx or 5xx; whatever else is given to those who should have nothing has failed."""
+    import http.client
+    import socket
+
+    if not target.has("explore"):
+        return
+    target.learned()
+    browser = target.write("browser", f'#!/bin/sh\necho "$@" > {target.folder}/seen\n')
+    browser.chmod(0o755)
+    process = target.start("explore", "run", "--serve", BROWSER=f"{browser} %s", PYTHONUNBUFFERED="1")
+    assert process.stdout is not None
+    address = [process.stdout.readline() for _ in range(2)][1].split()[0]
+    port, token = int(address.split(":")[2].split("/")[0]), address.split("/")[3]
+    question = '{"trace": {"steps": [], "init": null, "state": null}, "true": [], "false": []}'
+    ours = {"Host": f"127.0.0.1:{port}", "Content-Type": "application/json"}
+    here, plan, no = f"/{token}/", f"/{token}/plan", dict[str, str]()
+    paths = ("/", "/x/", f"{here}../model.json", f"{here}..%2fmodel.json", f"{here}metrics.json", f"{here[:-2]}/",
+             f"{here[:-1]}x/", f"/x/..{here}", f"{here}?x", "/" + "a" * 70_000)  # fmt: skip
+    hosts = ("evil.example", f"evil.example:{port}", "127.0.0.1", "", f"[::1]:{port}")
+    origins = ("null", "http://evil.example", f"https://127.0.0.1:{port}", "http://127.0.0.1:1")
+    bodies = ("", "[1]", "[" * 100_000, question + "x", question.replace("null", "{}"))
+    welcome = [("GET", here, no, ""), ("POST", plan, no, question)]
+    unwelcome = [
+        *(("GET", path, no, "") for path in paths),
+        *(("GET", here, {"Host": host}, "") for host in hosts),
+        *(("POST", plan, {"Origin": origin}, question) for origin in origins),
+        *(("POST", plan, {"Content-Type": kind}, question) for kind in ("text/plain", "multipart/form-data")),
+        *(("POST", plan, no, body) for body in bodies),
+        *(("POST", plan, {"Content-Length": size}, "") for size in ("-1", "9" * 5000, "1e3")),
+        *((method, here, no, "") for method in ("PUT", "DELETE", "HEAD", "OPTIONS", "TRACE")),
+    ]
+    for method, path, headers, body in (*welcome, *unwelcome):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ASLEEP)
+        connection.putrequest(method, path, skip_host=True)
+        for name, value in ({"Content-Length": str(len(body))} | ours | headers).items():
+            connection.putheader(name, value)
+        try:
+            connection.endheaders(body.encode())
+            status = connection.getresponse().status
+        except OSError as error:
+            status = 0 if isinstance(error, TimeoutError) else 400  # it has hung up
+        connection.close()
+        asked = f"{method} {ascii(path)[:60]}: {status}"
+        if (method, path, headers, body) in welcome:
+            yield Outcome(0 if status == 200 else None, "", "", "" if status == 200 else asked)
+        else:
+            yield Outcome(2 if status >= 400 else None, "", f"trace2strips: {asked}", "" if status >= 400 else asked)
+    try:
+        others = socket.gethostbyname(socket.gethostname())
+        reached = not others.startswith("127.") and socket.socket().connect_ex((others, port)) == 0
+    except OSError:
+        reached = False
+    yield Outcome(None if reached else 0, "", "", "it is reached by another address" if reached else "")
+    shown = token in (target.folder / "seen").read_text()
+    yield Outcome(None if shown else 0, "", "", "the token is in the command line of the browser" if shown else "")
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=ASLEEP)
+    silent = process.returncode == 130 and not raw_in(out + err) and err.strip() in ("", "trace2strips: stopped")
+    yield Outcome(0 if silent else None, out, err, "" if silent else "something was printed on the terminal")
+
+
+# --- where it is installed and runs ---
+
+
+def installed(target: Target) -> Path:
+    """What a wheel holds, in a folder of its own."""
+    script = f"import hatchling.build as b; print(b.build_wheel({str(target.folder)!r}))"
+    subprocess.run([sys.executable, "-c", script], cwd=target.code, capture_output=True, check=True)
+    site = target.folder / "site"
+    shutil.unpack_archive(next(target.folder.glob("*.whl")), site, "zip")
+    return site
+
+
+COMMIT = """
+try:
+    from trace2strips.experiments.provenance import commit
+except ImportError:
+    from trace2strips.experiments.performing import commit
+found = commit()
+assert found is None, "the commit of another repository is told"
+"""
+NO_PLACE = """
+import numba.core.caching as caching
+def refuse(self): raise OSError(30, "Read-only file system")
+for name in ("InTreeCacheLocator", "InTreeCacheLocatorFsAgnostic", "UserWideCacheLocator"):
+    if hasattr(caching, name): getattr(caching, name).ensure_cache_path = refuse
+"""
+
+
+@attack("installed", "as a wheel: no results beside it, a repository around it, nothing that can be written")
+def wheel(target: Target) -> Iterator[Outcome]:
+    site = installed(target)
+    row = (target.code / "results" / "runs.jsonl").read_text().splitlines()[0]
+    target.write("runs.jsonl", row + "\n")
+    inside = {"PYTHONPATH": str(site)}
+    yield target.run("report", "--results", "runs.jsonl", "--out", "page", **inside)
+    for words in (
+        ["init", "-q"],
+        ["add", "runs.jsonl"],
+        ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *words], cwd=target.folder, check=True, capture_output=True)
+    yield target.python(COMMIT, **inside)
+    target.write("door.txt", LOG)
+    target.write("first/sitecustomize.py", NO_PLACE)
+    nowhere = {"PYTHONPATH": f"{target.folder / 'first'}:{site}", "HOME": "/nonexistent", "TMPDIR": str(target.folder)}
+    for words in (["--version"], ["check", "door.txt"]):
+        found = target.run(*words, **nowhere)
+        said = found.code == 0 and all(line.startswith("trace2strips: no place") for line in found.err.splitlines())
+        yield found if said or found.code else Outcome(None, found.out, found.err, "something else was said")
+
+
+# the scratch folder of a run on a node, as it was and is called, made before by somebody else: with figures in it
+BELIEVED = """
+import os, shutil, sys, tempfile, types
+from pathlib import Path
+ray = types.ModuleType("ray"); ray.util = types.SimpleNamespace(get_node_ip_address=lambda: "here")
+ray.exceptions = types.SimpleNamespace(RayError=Exception); sys.modules["ray"] = ray
+from trace2strips.experiments import cluster
+from trace2strips.experiments.runs import Run
+run = Run("blocksworld:2", traces=20, test_traces=20)
+ours = Path(tempfile.gettempdir()) / f"trace2strips-{os.getuid()}"
+folder = ours / cluster.code_version().replace(" ", "-") / run.name / run.name
+folder.mkdir(parents=True)
+match sys.argv[1]:
+    case "open": ours.chmod(0o777)
+    case "owner": os.chown(ours, 65534, 65534)
+    case "link": ours.rename("elsewhere"); ours.symlink_to(Path("elsewhere").resolve())
+    case "figures": pass
+(folder / "figures.json").write_text(sys.argv[2])
+board = types.SimpleNamespace(pin=types.SimpleNamespace(remote=lambda *_: None))
+result = cluster.work(run, cluster.code_version(), 1, board)
+if result.failure:
+    sys.exit(print("trace2strips: " + result.failure.splitlines()[-1], file=sys.stderr) or 2)
+import io, zipfile
+assert b"forged" not in zipfile.ZipFile(io.BytesIO(result.archive)).read("figures.json"), "forged figures are believed"
+"""
+DISCARD = """
+import fcntl, sys, threading, time
+from pathlib import Path
+from trace2strips.experiments.datasets import DatasetCache
+from trace2strips.experiments.runs import Run
+folder = Path("datasets"); folder.mkdir()
+mine = folder / f"blocksworld2-atoms-goal-train-20x50-s0-{'a' * 12}.t2s"
+others = folder / f".blocksworld2-atoms-goal-train-20x50-s0-{'b' * 12}.t2s.x.part"
+for path in (mine, others): path.touch()
+with (folder / ".lock").open("wb") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)  # somebody samples or reads
+    run = Run("blocksworld:2", traces=20, test_traces=20)
+    thread = threading.Thread(target=DatasetCache(folder).discard, args=(run, []))
+    thread.start(); time.sleep(1)
+    assert mine.exists(), "removed while somebody held the lock"
+    fcntl.flock(lock, fcntl.LOCK_UN)
+thread.join()
+assert not mine.exists() and others.exists(), "the half of a dataset that somebody is writing was removed"
+"""
+
+
+@attack("installed", "on a cluster: a scratch folder of somebody else's, datasets that somebody else uses")
+def cluster(target: Target) -> Iterator[Outcome]:
+    row = json.loads((target.code / "results" / "runs.jsonl").read_text().splitlines()[0])
+    forged = json.dumps(row | {"domain": "blocksworld:2", "commit": "forged"})
+    for kind in ("open", "link", *(("owner",) if os.getuid() == 0 else ())):
+        folder = target.folder / f"tmp-{kind}"
+        folder.mkdir()
+        yield target.python(BELIEVED, kind, forged, TMPDIR=str(folder))
+    yield target.python(DISCARD)
+
+
 def tally(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     verdicts = [outcome.verdict if not outcome.why else "failed" for outcome in outcomes]
     found: dict[str, Any] = {"inputs": len(outcomes)}
@@ -648,8 +1042,9 @@ Each attack is a set of inputs for the command line, made and judged by `benchma
 input is. Accepted: exit code 0 and nothing raw on the terminal or in what was written. Refused: exit code 2 and one
 line. Failed: all else (a traceback, more than {seconds} seconds of CPU time, {asleep} seconds asleep, more than
 {memory} GiB, lost work, a mark that was let through). Limits are on CPU time, so a busy machine changes nothing. A run
-that trains on is accepted. Inputs differ where the older code has no such file or command. Before: commit {before};
-after: commit {after}; why inputs failed is in `results/attacks.json`.
+that trains on is accepted. Inputs differ where the older code has no such file or command; none: it has nothing of the
+kind. A search that fills its memory is accepted where that is told; of the explorer's server, 4xx is a refusal. Before:
+commit {before}; after: commit {after}; why inputs failed is in `results/attacks.json`.
 
 Measured by `python benchmarks/attacks.py --out results/attacks.json` (before: with `--code CHECKOUT --name before`),
 written by `python benchmarks/attacks.py --page docs/security-tests.md --out results/attacks.json`. What is attacked and
@@ -681,7 +1076,7 @@ def main() -> None:
     parser.add_argument("--code", type=Path, default=HERE, help="a checkout of trace2strips")
     parser.add_argument("--name", default="after", help="what its column is called")
     parser.add_argument("--commit", help="of that code, where it is no checkout of git")
-    parser.add_argument("--only", help="attacks with these words in their names")
+    parser.add_argument("--only", action="append", help="attacks with these words in their names; repeat it")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--page", type=Path, help="write the table of --out and attack nothing")
     arguments = parser.parse_args()
@@ -690,7 +1085,7 @@ def main() -> None:
         return
     compile_code(arguments.code.resolve())
     for (group, what), check in ATTACKS.items():
-        if arguments.only and arguments.only not in f"{group}: {what}":
+        if arguments.only and not any(words in f"{group}: {what}" for words in arguments.only):
             continue
         with tempfile.TemporaryDirectory(prefix="attack-") as folder:
             target = Target(arguments.code.resolve(), Path(folder))

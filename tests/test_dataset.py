@@ -1,5 +1,7 @@
 """Datasets: every trace in them begins somewhere, also where the file tells nothing of it."""
 
+import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +52,27 @@ def test_the_name_of_the_start_comes_last_among_states() -> None:
     assert dataset.offsets.tolist() == [0, 3, 5]
 
 
+def test_traces_are_encoded_one_at_a_time() -> None:
+    """A log of two million lines took a gigabyte of traces, and the collector walked them again and again."""
+    gone: list[int] = []
+
+    def some() -> Iterator[Trace]:
+        for i in range(3):
+            trace = Trace(
+                (f"a{9 - i}", "b"), (True, False), frozenset({"q", "p", f"r{i}"}), final={"y": True, "x": False}
+            )
+            weakref.finalize(trace, gone.append, i)
+            yield trace
+            del trace
+            assert gone == list(range(i))  # but the one that `of` still holds
+
+    dataset = Dataset.of(some())
+    names = ["init-false", "init-p", "init-q", "init-r1", "a8", "b", "test-x", "test-y"]
+    assert dataset.names(1) == names
+    assert dataset.inapplicable.tolist() == [False, False, False, False, False, True, True, False] * 3
+    assert list(Dataset.of(list(dataset), dataset.vocabulary)) == list(dataset)
+
+
 @pytest.mark.parametrize("chosen", [[0, 1, 2, 3, 4], [0, 4], [2], [0, 3]])
 def test_files_say_nothing_of_a_start_that_nobody_told(tmp_path: Path, chosen: list[int]) -> None:
     """The arrays in the file are those of before a dataset held a start by construction, and are read as such."""
@@ -58,7 +81,7 @@ def test_files_say_nothing_of_a_start_that_nobody_told(tmp_path: Path, chosen: l
     fields = read_fields(tmp_path / "d.t2s")
     words = vocabulary_of(traces)
     assert fields["vocabulary"] == words
-    codes = [list(encode(trace, words)) for trace in traces]
+    codes = [list(encode(trace, words.number)) for trace in traces]
     assert fields["tokens"].tolist() == [token for code in codes for token, _ in code]
     assert fields["inapplicable"].tolist() == [label for code in codes for _, label in code]
     assert np.diff(fields["offsets"]).tolist() == [len(code) for code in codes]

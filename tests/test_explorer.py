@@ -620,6 +620,30 @@ def test_the_server_says_nothing_on_the_terminal(
     assert (told.out, told.err) == ("", "")
 
 
+def test_a_browser_is_started_without_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """Every user of a machine can see what its processes were started with."""
+    (tmp_path / "x.txt").write_text("open !open close\n" * 3)
+    assert run("learn", "x.txt", "--out", "run").returncode == 0
+    opened = []
+
+    def look(address: str) -> bool:
+        path = Path(address.removeprefix("file://"))
+        opened.append((address, path.read_text(), path.stat().st_mode & 0o777))
+        return True
+
+    def end(_: Server) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", look)
+    monkeypatch.setattr(Server, "serve_forever", end)
+    said = run("explore", "run", "--serve")
+    assert said.returncode == 130
+    token = said.stdout.splitlines()[1].split("/")[3]
+    ((address, text, mode),) = opened
+    assert (token in address, text.count(f"/{token}/"), mode) == (False, 2, 0o600)
+    assert not list((tmp_path / "run").glob("explore-*"))
+
+
 def test_the_report_leads_to_a_page_that_is_there(tmp_path: Path) -> None:
     from trace2strips.commands.report import find_explorer
 

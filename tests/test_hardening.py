@@ -28,6 +28,7 @@ from trace2strips.experiments import datasets, provenance
 from trace2strips.experiments.datasets import DatasetCache
 from trace2strips.experiments.runs import Run as ExperimentRun
 from trace2strips.files import alone_in, locked, private_folder, read_lines, read_text
+from trace2strips.learners import runs
 from trace2strips.learners.runs import RunLog, open_run
 from trace2strips.learners.training import Report, TrainingSettings, resume, write_checkpoint
 from trace2strips.model.vocabulary import Vocabulary
@@ -384,6 +385,74 @@ def test_one_process_a_run_folder(tmp_path: Path, run: Run) -> None:
         alone_in(tmp_path / "s"),
     ):
         pass
+
+
+def test_two_updates_of_one_run_at_once(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second read the run while the first was learning, and wrote a run without the first one's log."""
+    (tmp_path / "x.txt").write_text("open !open close !close\n" * 3)
+    assert run("learn", "x.txt", "--out", "r").returncode == 0
+    said = []
+
+    def read(*words: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        said.append(run("learn", "x.txt", "--update", "r"))
+        return read_traces(*words, **more)
+
+    monkeypatch.setattr("trace2strips.traces.read_traces", read)
+    assert run("learn", "x.txt", "--update", "r").returncode == 0
+    assert (said[0].returncode, "another process works in it" in said[0].stderr) == (2, True)
+    assert t2s.load(tmp_path / "r").figures.earlier_traces == 3
+    monkeypatch.setattr("trace2strips.traces.read_traces", read)
+    assert run("learn", "x.txt", "--update", "r", "--out", tmp_path / "r", "--force").returncode == 0
+    assert (said[1].returncode, t2s.load(tmp_path / "r").figures.earlier_traces) == (2, 6)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_an_update_that_is_cut_off_leaves_the_run_as_it_was(
+    killed: bool, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run alone knows the log of before: it was put aside, and removed as soon as anything was learned there."""
+    (tmp_path / "x.txt").write_text("open !open close !close\n" * 3)
+    (tmp_path / "y.txt").write_text("open close open !open !lock\n" * 3)
+    assert run("learn", "x.txt", "--out", "first").returncode == 0
+    folder, words = tmp_path / "r", ("learn", "y.txt", "--update", "r", "-q")
+    put_back, rename, remove = runs.put_back, Path.replace, Path.unlink
+    moved: list[Path] = []
+
+    def counted(act: Any, last: int) -> Any:
+        """An update ends at the n-th file that it moves or removes."""
+
+        def do(path: Path, *more: Any, **options: Any) -> Any:
+            moved.append(path)
+            if len(moved) == last:
+                raise KeyboardInterrupt
+            return act(path, *more, **options)
+
+        return do
+
+    for last in range(1, 60):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tmp_path / "first", folder)
+        moved.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", counted(rename, last))
+            patch.setattr(Path, "unlink", counted(remove, last))
+            if killed:
+                patch.setattr(runs, "put_back", lambda path: None if moved else put_back(path))
+            code = run(*words).returncode
+        if code == 0:
+            break
+        is_whole = (folder / "settings.json").exists() and (folder / "metrics.json").exists()
+        assert is_whole or killed
+        if not is_whole or t2s.load(folder).figures.earlier_traces is None:
+            assert killed or contents(folder) == contents(tmp_path / "first")
+            assert run(*words).returncode == 0  # all is as if nothing had happened
+        assert t2s.load(folder).figures.earlier_traces == 3
+    assert last > 20
 
 
 def test_no_text_moves_the_cursor() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trace2strips.commands.terminal import PlannerOption, RunArgument
-from trace2strips.errors import UserError
+from trace2strips.errors import FileError, UserError
 
 if TYPE_CHECKING:
     from trace2strips.explorer.contents import HiddenModel, Surroundings
@@ -72,13 +73,30 @@ def serve_run(learned: Learned, run: Path, planner: str, port: int, is_opened: b
     from trace2strips.explorer.serving import Server
 
     page = page_of(learned, surroundings(learned, run, (planner,)))
-    with Server(page, lambda question: find_plan(learned, planner, question), port) as server:
+    with Server(page, lambda question: find_plan(learned, planner, question), port) as server, ExitStack() as at_end:
         print(f"{server.address}  (this machine alone; ctrl-C ends it)", flush=True)
         if is_opened:
             import webbrowser
 
-            webbrowser.open(server.address)
+            way = way_to(server.address, run)
+            at_end.callback(way.unlink, missing_ok=True)
+            webbrowser.open(way.resolve().as_uri())
         server.serve_forever()
+
+
+def way_to(address: str, run: Path) -> Path:
+    """A page that leads to another and that only this user can read: the address has the token, and what a browser is
+    started with every user of the machine can see."""
+    import os
+    import tempfile
+
+    try:
+        handle, name = tempfile.mkstemp(prefix="explore-", suffix=".html", dir=run)  # with mode 600
+        with os.fdopen(handle, "w") as stream:
+            stream.write(f'<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">explorer</a>\n')
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=run) from None
+    return Path(name)
 
 
 def find_plan(learned: Learned, planner: str, question: Mapping[str, Any]) -> dict[str, Any]:

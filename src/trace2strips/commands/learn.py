@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -142,15 +144,16 @@ def learn(
             raise UserError("--update takes one log, on one machine", hint="one after the other, or learn from all")
         if given or learner not in (DEFAULT, "windows"):
             raise UserError("--update keeps the settings of the run", hint="leave out the options of the learner")
-        before = load(update)
-        dataset = read_traces(traces, columns=columns, kept=before.columns)
-        show_understood(dataset, quiet)
-        learned = with_file(traces, lambda: before.update(dataset))
-        if test is not None:
-            tests = read_traces(test, columns=columns, kept=learned.columns)
-            learned = with_file(test, lambda: learned.tested_on(tests))
-        with open_run(out or update, learned.settings, force or out is None):
-            finish(learned, dataset, traces, out or update, quiet)
+        with updating(update, update if out is None else out) as is_same:
+            before = load(update)
+            dataset = read_traces(traces, columns=columns, kept=before.columns)
+            show_understood(dataset, quiet)
+            learned = with_file(traces, lambda: before.update(dataset))
+            if test is not None:
+                tests = read_traces(test, columns=columns, kept=learned.columns)
+                learned = with_file(test, lambda: learned.tested_on(tests))
+            with open_run(out or update, learned.settings, force or out is None, held=is_same):
+                finish(learned, dataset, traces, out or update, quiet)
         check_required(learned.figures, require)
         return
     if out is None:
@@ -172,6 +175,24 @@ def learn(
     with run_learner(chosen, dataset, testing, traces, out, seed, force, quiet, hold_out) as learned:
         finish(learned, dataset, traces, out, quiet)
     check_required(learned.figures, require)
+
+
+@contextmanager
+def updating(run: Path, out: Path) -> Iterator[bool]:
+    """A run that is updated where it is (then true): nobody else gets into it from before it is read, as what another
+    update added meanwhile would be lost; and it is as it was if the update is cut off."""
+    from trace2strips.files import alone_in
+    from trace2strips.learners.runs import put_back
+
+    if not run.is_dir() or run.resolve() != out.resolve():
+        yield False
+        return
+    with alone_in(run):
+        put_back(run)
+        try:
+            yield True
+        finally:
+            put_back(run)
 
 
 def check_shares(hold_out: float | None, require: float | None, test: Path | None) -> None:

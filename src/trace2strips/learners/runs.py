@@ -22,7 +22,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -130,11 +130,12 @@ class RunRecord:
 
 
 @contextmanager
-def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> Iterator[None]:
+def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False, held: bool = False) -> Iterator[None]:
     """Make the folder, or continue in one that the same command on the same traces has begun. Until it is left no other
     process gets in: two that write checkpoints and results beside each other would spoil both.
 
     With `force` a run of ours is done anew; its old results are kept in `previous` until the new ones are there.
+    `held`: this process is alone in the folder already.
     """
     if folder.exists() and not folder.is_dir():
         raise FileError("is a file, not a folder", file=folder, hint="name another folder")
@@ -142,7 +143,7 @@ def open_run(folder: Path, settings: Mapping[str, Any], force: bool = False) -> 
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(error.strerror or str(error), file=folder) from None
-    with alone_in(folder):
+    with nullcontext() if held else alone_in(folder):
         prepare(folder, settings, force)
         yield
 
@@ -172,6 +173,27 @@ def prepare(folder: Path, settings: Mapping[str, Any], force: bool) -> None:
     except OSError as error:
         raise FileError(error.strerror or str(error), file=folder) from None
     write_json(folder / "settings.json", settings)
+
+
+def put_back(folder: Path) -> None:
+    """After an update that was cut off: the results of before, which alone know the log of before. Nothing happens
+    where the results are whole, and where it was no update but a run that goes on."""
+    previous = folder / PREVIOUS
+    is_begun = (folder / "settings.json").exists()  # else it was cut off while results were put aside
+    is_whole = is_begun and (folder / "metrics.json").exists()
+    goes_on = is_begun and any(next(folder.glob(name), None) for name in (LOG, KEPT, "checkpoint-*"))
+    if is_whole or goes_on or previous.is_symlink() or not (previous / "settings.json").exists():
+        return
+    try:
+        if is_begun:
+            for pattern in (*RESULT_FILES, "settings.json"):
+                for new in folder.glob(pattern):
+                    new.unlink()
+        for old in sorted(previous.iterdir(), key=lambda path: path.name == "settings.json"):  # which comes last
+            old.replace(folder / old.name)
+        previous.rmdir()
+    except OSError as error:
+        raise FileError(error.strerror or str(error), file=folder) from None
 
 
 def run_settings(learner: str, settings: Mapping[str, Any], seed: int, meaning: Any, data: str) -> dict[str, Any]:

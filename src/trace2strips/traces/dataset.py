@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,23 +201,35 @@ class Dataset:
         """Encode traces; without a vocabulary, the one of all names in them, sorted. An unknown name is reported
         with the trace's entry in `lines`, where given.
         """
-        items = list(traces)
-        vocabulary = vocabulary or vocabulary_of(items)
+        found: dict[tuple[Kind, str], int] = {}  # in the order in which they come
+
+        def note(kind: Kind, subject: str = "") -> int:
+            return found.setdefault((kind, subject), len(found))
+
+        number = note if vocabulary is None else vocabulary.number
         tokens: list[int] = []
         refused: list[bool] = []
         offsets = [0]
-        for index, trace in enumerate(items):
+        for index, trace in enumerate(traces):  # one at a time: of a long log they would fill the memory
             try:
-                for token, label in encode(trace, vocabulary):
-                    tokens.append(token)
-                    refused.append(label)
+                if trace.init is None and trace.state is None and not trace.final:  # most are, in a long log
+                    tokens.extend([number(Kind.ACTION, action) for action in trace.actions])
+                    refused.extend([not ok for ok in trace.ok])
+                else:
+                    for token, label in encode(trace, number, None if vocabulary is None else number):
+                        tokens.append(token)
+                        refused.append(label)
             except TraceError as error:
                 error.line = lines[index] if lines else None
                 raise
             offsets.append(len(tokens))
+        numbered = np.array(tokens, dtype=np.int64)
+        if vocabulary is None:
+            vocabulary = vocabulary_with(found)
+            numbered = np.array([vocabulary.number(*word) for word in found], dtype=np.int64)[numbered]
         return Dataset(
             vocabulary,
-            np.array(tokens, dtype=token_type(vocabulary)),
+            numbered.astype(token_type(vocabulary)),
             np.array(refused, dtype=bool),
             np.array(offsets, dtype=np.int64),
             lines=lines,
@@ -268,27 +281,52 @@ def without_start(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def encode(trace: Trace, vocabulary: Vocabulary) -> Iterator[tuple[int, bool]]:
-    """Token and label of each position: the setup prefix, the actions, the `test-p` suffix."""
-    number = vocabulary.number
+def encode(
+    trace: Trace, number: Callable[[Kind, str], int], order: Callable[[Kind, str], int] | None = None
+) -> Iterator[tuple[int, bool]]:
+    """Token and label of each position: the setup prefix, the actions, the `test-p` suffix. Atoms are in the `order`
+    of a vocabulary, or of their names, which in a vocabulary of our making is the same."""
+
+    def in_order(kind: Kind, atoms: Iterable[str]) -> list[str]:
+        return sorted(atoms) if order is None else sorted(atoms, key=partial(order, kind))
+
     if trace.init is not None:
-        yield number(Kind.INIT_FALSE), False
-        yield from ((token, False) for token in sorted(number(Kind.INIT_ATOM, atom) for atom in trace.init))
+        yield number(Kind.INIT_FALSE, ""), False
+        for atom in in_order(Kind.INIT_ATOM, trace.init):
+            yield number(Kind.INIT_ATOM, atom), False
     if trace.state is not None:
         yield number(Kind.INIT_STATE, trace.state), False
     for action, ok in zip(trace.actions, trace.ok, strict=True):
         yield number(Kind.ACTION, action), not ok
-    yield from sorted((number(Kind.TEST_ATOM, atom), not value) for atom, value in trace.final.items())
+    for atom in in_order(Kind.TEST_ATOM, trace.final):
+        yield number(Kind.TEST_ATOM, atom), not trace.final[atom]
 
 
-def vocabulary_of(traces: Sequence[Trace]) -> Vocabulary:
+def vocabulary_of(traces: Iterable[Trace]) -> Vocabulary:
     """All names that occur, sorted."""
+    return vocabulary_with((kind, name) for trace in traces for kind, name in words_of(trace))
+
+
+def words_of(trace: Trace) -> Iterator[tuple[Kind, str]]:
+    if trace.init is not None:
+        yield Kind.INIT_FALSE, ""
+        yield from ((Kind.INIT_ATOM, atom) for atom in trace.init)
+    if trace.state is not None:
+        yield Kind.INIT_STATE, trace.state
+    yield from ((Kind.ACTION, action) for action in trace.actions)
+    yield from ((Kind.TEST_ATOM, atom) for atom in trace.final)
+
+
+def vocabulary_with(words: Iterable[tuple[Kind, str]]) -> Vocabulary:
+    names: dict[Kind, set[str]] = {kind: set() for kind in Kind}
+    for kind, name in words:
+        names[kind].add(name)
     return Vocabulary(
-        actions=tuple(sorted({action for trace in traces for action in trace.actions})),
-        init_atoms=tuple(sorted({atom for trace in traces for atom in trace.init or ()})),
-        init_states=tuple(sorted({trace.state for trace in traces if trace.state is not None})),
-        test_atoms=tuple(sorted({atom for trace in traces for atom in trace.final})),
-        has_init_false=any(trace.init is not None for trace in traces),
+        actions=tuple(sorted(names[Kind.ACTION])),
+        init_atoms=tuple(sorted(names[Kind.INIT_ATOM])),
+        init_states=tuple(sorted(names[Kind.INIT_STATE])),
+        test_atoms=tuple(sorted(names[Kind.TEST_ATOM])),
+        has_init_false=bool(names[Kind.INIT_FALSE]),
     )
 
 

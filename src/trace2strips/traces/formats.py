@@ -264,20 +264,29 @@ def read_file(path: Path, vocabulary: Vocabulary | None, any_state: bool, progre
     if form is None:
         return replace(Dataset.load(path), file=str(path))
     stated = Stated(told.arguments)
-    numbered = list(form.read(path, progress, stated))
-    if not numbered:
-        with opened(path) as stream:
-            empty = not unpacked(stream).read(1)
-        raise TraceError("the file is empty" if empty else "no trace in the file", file=path, hint="one trace a line")
-    lines, traces = zip(*numbered, strict=True)
+    lines: list[int] = []
+
+    def traces() -> Iterator[Trace]:
+        for line, trace in form.read(path, progress, stated):
+            lines.append(line)
+            yield trace
+
     try:
         if vocabulary is not None and any_state:
-            vocabulary = replace(vocabulary, init_states=vocabulary_of(traces).init_states)
-        found = replace(Dataset.of(traces, vocabulary, lines), file=str(path))
-        return found if stated.separator is None else replace(found, settings={SEPARATOR: stated.separator})
+            all_traces = list(traces())
+            vocabulary = replace(vocabulary, init_states=vocabulary_of(all_traces).init_states)
+            found = Dataset.of(all_traces, vocabulary, lines)
+        else:
+            found = Dataset.of(traces(), vocabulary, lines)
     except TraceError as error:
         error.file = str(path)
         raise
+    if not lines:
+        with opened(path) as stream:
+            empty = not unpacked(stream).read(1)
+        raise TraceError("the file is empty" if empty else "no trace in the file", file=path, hint="one trace a line")
+    settings = {} if stated.separator is None else {SEPARATOR: stated.separator}
+    return replace(found, file=str(path), lines=tuple(lines), settings=settings)
 
 
 def write_traces(dataset: Dataset, path: str | Path, force: bool = False, progress: Progress = None) -> None:

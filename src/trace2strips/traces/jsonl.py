@@ -47,7 +47,7 @@ FIELDS: tuple[str, ...] = tuple(SCHEMA["properties"])  # type: ignore[arg-type]
 def parse_json(text: str, stated: Stated | None = None) -> Trace:
     """`stated` is told what the line says of its names."""
     try:
-        record = json.loads(text, object_pairs_hook=refuse_repeated)
+        record = DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise MalformedError(
             f"not JSON: {error.msg} at column {error.colno}", 'for example {"actions": ["a"], "ok": [true]}'
@@ -101,6 +101,9 @@ def refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = first_repeated(key for key, _ in pairs)
         raise MalformedError(f"the field {shorten(str(twice))!r} is there twice", "keep one")
     return record
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated)  # made once: `json.loads` makes one for each line
 
 
 def read_names(value: Any, field: str) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from io import TextIOBase
 from pathlib import Path
 
@@ -62,8 +63,9 @@ def parse_text(text: str) -> Trace:
             )
         init = frozenset(map(decode_word, words))
     final: dict[str, bool] = {}
-    for atom, value in zip(*marked(after), strict=True):
-        set_final(final, atom, value)
+    if after:
+        for atom, value in zip(*marked(after), strict=True):
+            set_final(final, atom, value)
     return make_trace(actions, ok, init, state, final)
 
 
@@ -75,6 +77,7 @@ def marked(text: str) -> tuple[list[str], list[bool]]:
     return [decode_word(word.removeprefix("!")) for word in words], ok
 
 
+@lru_cache(2**16)  # a log has few names, many times
 def decode_word(word: str) -> str:
     """The name that a word stands for. A sign that means something elsewhere is more likely a slip than a name."""
     also = {"#": "; a comment has a line of its own", "!": "; what did not work has it in front: !name"}
