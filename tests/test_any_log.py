@@ -117,6 +117,61 @@ def test_an_error_is_a_refusal_and_an_empty_one_is_none(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("column", "words", "expected"),
+    [
+        ("decision", "allowed denied", "10"),  # a name that says it
+        ("Antwort", "accepted rejected", "10"),  # words that say it, whatever the name
+        ("granted", "true false", "10"),  # yes and no to a name that asks for it
+    ],
+)
+def test_outcomes_are_known_by_their_words(column: str, words: str, expected: str, tmp_path: Path) -> None:
+    """An outcome that is overlooked makes everything work, and what is then called certain would be wrong."""
+    rows = "".join(f"1,a,{'yes' if i else 'no'},{word}\n" for i, word in enumerate(words.split()))
+    dataset = read_traces(write(tmp_path / "x.csv", f"case,activity,urgent,{column}\n{rows}"))
+    assert dataset[0].ok == tuple(mark == "1" for mark in expected)
+    assert dataset.origin is not None
+    assert dataset.origin.columns.ok == column
+
+
+def test_a_column_that_never_says_no_is_no_outcome_beside_one_that_does(tmp_path: Path) -> None:
+    """The jobs of a pipeline: all are completed, and their conclusion says how."""
+    rows = "7,build,completed,success\n7,deploy,completed,failure\n"
+    assert read_traces(write(tmp_path / "x.csv", f"run,action,status,conclusion\n{rows}"))[0].ok == (True, False)
+
+
+def test_two_columns_of_such_words_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "case,activity,first,second\n1,a,allowed,failed\n1,b,denied,passed\n")
+    with pytest.raises(TraceError, match=r"'first' and 'second' may .*--ok first or --ok second"):
+        read_traces(path)
+    assert read_traces(path, columns=Columns(ok="none"))[0].ok == (True, True)
+
+
+def test_fields_of_fields_are_known_by_their_last_words(tmp_path: Path) -> None:
+    """The arguments of a call are its own: `error` there is no outcome."""
+    calls = [
+        {"session": {"id": "s"}, "call": {"function": {"name": "open", "arguments": {"error": "x"}}},
+         "result": {"error": error}}
+        for error in (None, "already open")
+    ]  # fmt: skip
+    path = write(tmp_path / "calls.jsonl", "".join(json.dumps(call) + "\n" for call in calls))
+    found = read_traces(path, columns=Columns(arguments=("call.function.arguments.error",)))
+    assert list(found) == [Trace(('["open", "x"]', '["open", "x"]'), (True, False))]
+
+
+@pytest.mark.parametrize("column", ["Zeitstempel", "at", "started_at"])
+def test_times_are_known_by_their_form(column: str, tmp_path: Path) -> None:
+    """A date that is said of the whole case, such as when it is due, is no time of its rows."""
+    rows = "1,b,ok,01.03.2026 12:00,01.02.2026 08:30\n1,a,ok,01.03.2026 12:00,31.01.2026 17:00\n"
+    dataset = read_traces(write(tmp_path / "x.csv", f"case,activity,status,due,{column}\n{rows}"))
+    assert dataset[0].actions == ("a", "b")
+
+
+def test_numbers_of_rows_put_them_into_order(tmp_path: Path) -> None:
+    text = "case,activity,status,turn,cost\n1,b,ok,2,1\n2,c,ok,1,5\n1,a,ok,1,7\n"
+    assert [trace.actions for trace in read_traces(write(tmp_path / "x.csv", text))] == [("a", "b"), ("c",)]
+
+
 def test_words_that_are_mapped(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", "case,activity,status\n1,a,green\n1,b,red\n1,c,grey\n")
     for words, expected in (
@@ -375,8 +430,9 @@ def test_rows_that_are_there_twice_are_told(tmp_path: Path) -> None:
         assert dataset.origin.understood[0].partition("; 2 traces (column case); ")[2].startswith("2 rows say the same")
         assert len(dataset[0].actions) == 5
     once = [row for i, row in enumerate(rows) if i % 5 != 1]
-    for text in ("case,activity,status,time\n" + "".join(once), "case,activity,status,when_\n" + "".join(rows)):
-        found = read_traces(write(tmp_path / "x.csv", text)).origin
+    for some, columns in ((once, Columns()), (rows, Columns(time="none"))):
+        text = "case,activity,status,time\n" + "".join(some)
+        found = read_traces(write(tmp_path / "x.csv", text), columns=columns).origin
         assert found is not None
         assert "say the same" not in found.understood[0]
 

@@ -30,6 +30,8 @@ REFUSED = several(
     "declined decline unsuccessful ko nok disallowed prohibited timeout crashed negative unavailable conflict fault"
 ) | {"not ok", "not allowed", "not found", "not permitted", "not possible", "bad request", "timed out", "access denied",
      "permission denied", "server error"}  # fmt: skip
+ANY_QUESTION = several("true false yes no y n t f positive negative valid invalid complete completed done blocked")
+"""Words that say as well whether something is so, or how far it is."""
 INVERTED = several("error errors is_error has_error failed failure refused denied rejected exception")
 """Columns of which true means that it did not work."""
 MESSAGES = INVERTED | several("error_message error_code errormessage exception_message err error_type")
@@ -73,6 +75,18 @@ def understood(column: str, words: Sequence[str]) -> bool:
     return bool(words) and all(word in found for word in words)
 
 
+def says_both(column: str, words: Sequence[str]) -> bool:
+    """Whether the words that are understood say now that it worked, now that it was refused."""
+    return len(set(guess(column, words).values())) == 2
+
+
+def speaks(words: Sequence[str]) -> bool:
+    """Whether a column of these words says of attempts whether they worked, whatever its name is: yes, no and numbers
+    answer any question, but `denied` beside `success` does not."""
+    telling = [word for word in map(plain, words) if word not in ANY_QUESTION and not word.isdecimal()]
+    return len(telling) == len(words) and understood("", words) and says_both("", words)
+
+
 def by_told(column: str, words: Sequence[str], told: Words) -> dict[str, bool]:
     worked, refused = {plain(w) for w in told.worked}, {plain(w) for w in told.refused}
     if both := sorted(worked & refused):
@@ -114,7 +128,7 @@ def against(column: str, word: str, told: Words) -> tuple[str, str]:
 
 def guess(column: str, words: Sequence[str]) -> dict[str, bool]:
     """Of the words that are understood."""
-    name = re.sub(r"[\s.:\-]+", "_", column.strip().casefold()).rpartition("__")[2]
+    name = re.sub(r"[\s:\-]+", "_", column.strip().rpartition(".")[2].casefold()).rpartition("__")[2]
     plainly = {word: plain(word) for word in words}
     if name in EXIT:
         return {word: int(w) == 0 for word, w in plainly.items() if re.fullmatch(r"-?\d{1,9}", w)}
