@@ -214,6 +214,9 @@ def test_instances_keep_their_own_static_facts(tmp_path: Path) -> None:
     world = world_from_files(tmp_path / "d.pddl", paths)
     assert [one.name for one in world.instances] == ["d-p0", "d-p1"]
     assert [tuple(one.model.action_index) for one in world.instances] == [("press_a",), ("press_b",)]
+    (remark,) = world.remarks
+    assert "p0.pddl has (wired a), " in remark
+    assert not world_from_files(tmp_path / "d.pddl", paths[1:]).remarks
     assert [len(given_problems(one)) for one in world.instances] == [1, 2]
     traces = list(sample_world(world, SampleSettings(20, 5)))
     assert {name for trace in traces[:10] for name in trace.actions} == {"press_a"}
