@@ -343,6 +343,8 @@ def test_hold_out_and_require(tmp_path: Path, run: Run) -> None:
     figures = load(tmp_path / "r").figures
     assert (figures.held_out_traces, figures.held_out_learned_from, figures.traces) == (30, 120, 150)
     assert figures.understood[0].startswith("log: log.csv, CSV with semicolons")
+    assert "| traces held back, by a model of the other 120 | " in (tmp_path / "r" / "card.md").read_text()
+    assert figures.held_out_sound is None
     assert run(*words, "--hold-out", "0.5", "--require", "1").returncode in (0, 3)
     few = run(
         "learn", "log.csv", "--learner", "windows", "--out", "r", "--force", "--hold-out", "0.97", "--require", "1"
@@ -351,6 +353,22 @@ def test_hold_out_and_require(tmp_path: Path, run: Run) -> None:
     assert "required 1.0" in few.stderr
     assert "learned worst: " in few.stdout
     assert load(tmp_path / "r").figures.held_out_learned_from == 4
+
+
+def test_wrong_labels_are_no_mistakes_of_the_model(tmp_path: Path, run: Run) -> None:
+    """Who predicts what really happened is wrong where the log is: the figure of traces without such labels is told
+    too."""
+    WRITERS["csv"](everyday_log("door", 200, wrong=0.01), tmp_path / "log.csv")
+    result = run("learn", "log.csv", "--out", "r")
+    figures = load(tmp_path / "r").figures
+    assert figures.held_out_accuracy is not None
+    assert figures.held_out_accuracy < 0.9
+    assert figures.held_out_sound_accuracy == 1.0
+    assert f"a label that looks wrong: 100.00% of {figures.held_out_sound}" in result.stdout
+    assert (
+        f"| of these without a label that looks wrong | 100% | 0 | {figures.held_out_sound} |"
+        in (tmp_path / "r" / "card.md").read_text()
+    )
 
 
 def test_nothing_refused_gives_the_cautious_model(tmp_path: Path) -> None:

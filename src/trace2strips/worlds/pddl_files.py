@@ -207,8 +207,8 @@ def world_from_files(domain_path: str | Path, problem_paths: Sequence[str | Path
     if clash := differing_fact(domain, problems):
         fact, has, lacks = clash
         remarks.append(
-            f"{paths[has]} has {shorten(str(fact))}, {paths[lacks]} has the same objects without it: what was tried in one "
-            "counts for the other too, also where certain is said; names of their own keep objects apart"
+            f"{paths[has]} has {shorten(str(fact))}, {paths[lacks]} has the same objects without it: what was tried in "
+            "one counts for the other too, also where certain is said; names of their own keep objects apart"
         )
     return World(world, tuple(instances), tuple(remarks))
 
