@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -266,6 +267,16 @@ def test_a_few_starts_that_nobody_tells_are_found(world: str) -> None:
     told = [Trace(t.actions, t.ok, state=names[start]) for t, start in zip(fresh, real, strict=True)]
     assert learned.accuracy(told) > 0.9 > learned.accuracy(fresh)
     assert measure(Dataset.of(log), Windows(), 0.2, 0)["held_out_told_accuracy"] > 0.9
+
+
+def test_starts_that_nobody_tells_are_found_beside_a_wrong_label() -> None:
+    world = WORLDS["order"]
+    log, _ = log_with_starts(tuple(world.actions()), (world.start, *STARTS["order"]), 300, 0)
+    trace, attempt = 199, 10
+    ok = tuple(label ^ (i == attempt) for i, label in enumerate(log[trace].ok))
+    learned = learn([*log[:trace], replace(log[trace], ok=ok), *log[trace + 1 :]], Windows())
+    assert len(learned.figures.starts_found) == 3
+    assert [(suspect.trace - 1, suspect.attempt - 1) for suspect in learned.suspects] == [(trace, attempt)]
 
 
 def test_suspects_and_proofs_name_the_row(tmp_path: Path) -> None:
