@@ -160,6 +160,23 @@ def test_fields_of_fields_are_known_by_their_last_words(tmp_path: Path) -> None:
     assert list(found) == [Trace(('["open", "x"]', '["open", "x"]'), (True, False))]
 
 
+def test_words_beside_words_that_say_it_are_asked_for(tmp_path: Path) -> None:
+    """Not everything worked where a column has failures, only because one of its words is not understood."""
+    path = write(tmp_path / "x.csv", "case,activity,end\n1,a,passed\n1,b,failed\n1,c,cancelled\n")
+    with pytest.raises(TraceError, match=r"x\.csv:4: the word 'cancelled' of the column 'end' is not understood"):
+        read_traces(path)
+
+
+def test_an_error_with_fields_is_an_error(tmp_path: Path) -> None:
+    """A protocol of tools: the method is always the same, and what was called stands in its parameters."""
+    calls = [
+        {"session": 1, "method": "tools/call", "params": {"name": name}, "error": error}
+        for name, error in (("open", None), ("close", None), ("close", {"code": 409, "message": "conflict"}))
+    ]
+    path = write(tmp_path / "calls.jsonl", "".join(json.dumps(call) + "\n" for call in calls))
+    assert list(read_traces(path)) == [Trace(("open", "close", "close"), (True, True, False))]
+
+
 @pytest.mark.parametrize("column", ["Zeitstempel", "at", "started_at"])
 def test_times_are_known_by_their_form(column: str, tmp_path: Path) -> None:
     """A date that is said of the whole case, such as when it is due, is no time of its rows."""

@@ -24,14 +24,14 @@ USUAL: dict[str, tuple[str, ...]] = {  # of each role: names in groups, the bett
         "trace trace_id traceid session session_id sessionid episode episode_id conversation conversation_id run "
         "run_id",
         "thread thread_id process_id processid instance instance_id process_instance workflow_id job_id request_id "
-        "ticket ticket_id order_id",
+        "ticket ticket_id order_id connection connection_id mission mission_id workflow_run_id session_key",
     ),
     "action": (
         "concept:name",
         "action activity action_name activity_name",
         "event event_name tool tool_name operation task task_name skill command function function_name method "
         "tool_call tool_call_name tool_use tool_use_name call call_name",
-        "event_type step activity_id verb request name",
+        "event_type step activity_id verb request name params_name cmd job job_name step_name",
     ),
     "ok": (
         "ok success succeeded successful worked",
@@ -59,7 +59,8 @@ MEANINGS = {
 LIFECYCLE = "lifecycle:transition"
 ANSWERS = "result results response output outcome reply answer observation"
 """Fields of events whose own fields say what became of an attempt: `result.error`, and not `args.error`."""
-
+ASKED = "args arguments params parameters input inputs kwargs payload"
+"""Fields whose own fields are what was asked for."""
 NUMBERS = (
     "seq seq_no seq_nr sequence sequence_no sequence_number step step_no step_number step_index turn turn_no "
     "turn_number turn_index event_no event_number event_index index position"
@@ -78,7 +79,10 @@ class Shown(Protocol):
         """Whether some of its words say that it worked, and some that it was refused."""
 
     def speaks(self, column: int) -> bool:
-        """Whether it says both in words that mean this whatever the name of the column."""
+        """Whether it says both in words that mean this whatever the name of the column; others may be among them."""
+
+    def varies(self, column: int) -> bool:
+        """Whether it has two different words."""
 
     def numbers_rows(self, column: int, case: int | None) -> bool:
         """Whether it only numbers the rows of each case, which another column may name."""
@@ -194,6 +198,11 @@ def find_roles(
             while candidates and (numbers := [i for i in candidates if shown.numbers_rows(i, found["case"])]):
                 numbering += numbers
                 candidates = usual(names, role, taken | dict.fromkeys(numbering, ""))
+            if candidates and not any(
+                map(shown.varies, candidates)
+            ):  # `tools/call`, and what is called stands elsewhere
+                later = usual(names, role, taken | dict.fromkeys(candidates, ""))
+                candidates = [i for i in later if shown.varies(i)] or candidates
         if role == "ok":
             fitting = [i for i in candidates if told.words or shown.is_outcome(i)]
             strong = [i for i in candidates if group_of(names[i], role) in USUAL["ok"][:2]]
@@ -201,7 +210,7 @@ def find_roles(
             candidates = both or fitting or strong[:1]
         found[role] = choose(names, role, candidates)
         free = [i for i in range(len(names)) if i not in taken]
-        if role == "ok" and found[role] is None and not told.words:
+        if role == "ok" and found[role] is None:
             found[role] = the_only([i for i in free if shown.speaks(i)], names, role)
         if role == "time" and found[role] is None:
             clocks = [i for i in free if shown.tells_times(i, found["case"])]
@@ -245,7 +254,8 @@ def keys_of(name: str, role: str) -> tuple[str, ...]:
     `function_name`, and what stands in an answer says what became of the attempt (`result.error`)."""
     parts = name.split(".")
     short = [normal("_".join(parts[i:])) for i in range(1, len(parts) - 1)]
-    if role == "ok" and len(parts) > 1 and normal(parts[-2]) in ANSWERS.split():
+    answers = role == "ok" and len(parts) > 1 and normal(parts[-2]) in ANSWERS.split()
+    if answers or (role == "time" and not {normal(part) for part in parts} & set(ASKED.split())):
         short.append(normal(parts[-1]))
     return normal(name), *short
 
@@ -282,6 +292,8 @@ def choose(names: Sequence[str], role: str, candidates: list[int]) -> int | None
     if role == "ok":  # the better group first; within one group nothing decides
         group = group_of(names[candidates[0]], role)
         candidates = [i for i in candidates if group_of(names[i], role) == group]
+        if "." in names[candidates[0]] and len({names[i].rpartition(".")[0] for i in candidates}) == 1:
+            return candidates[0]  # fields of one error: `error.code`, `error.message`
     if len(candidates) > 1:
         if len({normal(names[i]) for i in candidates}) == 1:
             raise MalformedError(f"the column {shorten(names[candidates[0]])!r} is there twice", "rename one of them")

@@ -27,6 +27,7 @@ from trace2strips.traces.times import TimeError, are_moments, as_numbers, is_in_
 
 FEW = 4  # values that are shown
 OFFERED = 4  # columns that are offered as arguments
+NAME = 100  # letters of a column's name that are shown where it is to be typed
 MOST_OUTCOMES = 100  # different words of a column that can be outcomes
 COMPLETE = "complete"
 WHOLE = re.compile(r"[+-]?\d+(?:\.0+)?")
@@ -178,6 +179,9 @@ class Sampled:
 
     def speaks(self, column: int) -> bool:
         return speaks(self.words(column))
+
+    def varies(self, column: int) -> bool:
+        return len(Coded.of(self.table.sample[str(column)]).words) > 1
 
     def numbers_rows(self, column: int, case: int | None) -> bool:
         return numbers_rows(self.table, column, case)
@@ -481,7 +485,7 @@ def offers(table: Table, roles: Roles) -> str:
         if few and not numbers_rows(table, column, roles.case):
             values = ", ".join(shorten(word, 20) for word in found.words[:3])
             more = " …" if len(found.words) > 3 else ""
-            shown.append(f"--arg {shorten(table.names[column], 30)} ({values}{more})")
+            shown.append(f"--arg {shorten(table.names[column], NAME)} ({values}{more})")
     rest = f" and {len(shown) - OFFERED} more" if len(shown) > OFFERED else ""
     return ", ".join(shown[:OFFERED]) + rest
 
@@ -492,5 +496,5 @@ def possible_outcomes(table: Table, roles: Roles) -> str:
     for column in roles.others:
         words = words_of(Coded.of(table.sample[str(column)]))
         if 2 <= len(words) <= 20 and understood(table.names[column], words):
-            shown.append(f"--ok {shorten(table.names[column], 30)}")
+            shown.append(f"--ok {shorten(table.names[column], NAME)}")
     return ", ".join(shown[:OFFERED])
