@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,78 @@ def test_an_error_is_a_refusal_and_an_empty_one_is_none(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("column", "words", "expected"),
+    [
+        ("decision", "allowed denied", "10"),  # a name that says it
+        ("Antwort", "accepted rejected", "10"),  # words that say it, whatever the name
+        ("granted", "true false", "10"),  # yes and no to a name that asks for it
+    ],
+)
+def test_outcomes_are_known_by_their_words(column: str, words: str, expected: str, tmp_path: Path) -> None:
+    """An outcome that is overlooked makes everything work, and what is then called certain would be wrong."""
+    rows = "".join(f"1,a,{'yes' if i else 'no'},{word}\n" for i, word in enumerate(words.split()))
+    dataset = read_traces(write(tmp_path / "x.csv", f"case,activity,urgent,{column}\n{rows}"))
+    assert dataset[0].ok == tuple(mark == "1" for mark in expected)
+    assert dataset.origin is not None
+    assert dataset.origin.columns.ok == column
+
+
+def test_a_column_that_never_says_no_is_no_outcome_beside_one_that_does(tmp_path: Path) -> None:
+    """The jobs of a pipeline: all are completed, and their conclusion says how."""
+    rows = "7,build,completed,success\n7,deploy,completed,failure\n"
+    assert read_traces(write(tmp_path / "x.csv", f"run,action,status,conclusion\n{rows}"))[0].ok == (True, False)
+
+
+def test_two_columns_of_such_words_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "case,activity,first,second\n1,a,allowed,failed\n1,b,denied,passed\n")
+    with pytest.raises(TraceError, match=r"'first' and 'second' may .*--ok first or --ok second"):
+        read_traces(path)
+    assert read_traces(path, columns=Columns(ok="none"))[0].ok == (True, True)
+
+
+def test_fields_of_fields_are_known_by_their_last_words(tmp_path: Path) -> None:
+    """The arguments of a call are its own: `error` there is no outcome."""
+    calls = [
+        {"session": {"id": "s"}, "call": {"function": {"name": "open", "arguments": {"error": "x"}}},
+         "result": {"error": error}}
+        for error in (None, "already open")
+    ]  # fmt: skip
+    path = write(tmp_path / "calls.jsonl", "".join(json.dumps(call) + "\n" for call in calls))
+    found = read_traces(path, columns=Columns(arguments=("call.function.arguments.error",)))
+    assert list(found) == [Trace(('["open", "x"]', '["open", "x"]'), (True, False))]
+
+
+def test_words_beside_words_that_say_it_are_asked_for(tmp_path: Path) -> None:
+    """Not everything worked where a column has failures, only because one of its words is not understood."""
+    path = write(tmp_path / "x.csv", "case,activity,end\n1,a,passed\n1,b,failed\n1,c,cancelled\n")
+    with pytest.raises(TraceError, match=r"x\.csv:4: the word 'cancelled' of the column 'end' is not understood"):
+        read_traces(path)
+
+
+def test_an_error_with_fields_is_an_error(tmp_path: Path) -> None:
+    """A protocol of tools: the method is always the same, and what was called stands in its parameters."""
+    calls = [
+        {"session": 1, "method": "tools/call", "params": {"name": name}, "error": error}
+        for name, error in (("open", None), ("close", None), ("close", {"code": 409, "message": "conflict"}))
+    ]
+    path = write(tmp_path / "calls.jsonl", "".join(json.dumps(call) + "\n" for call in calls))
+    assert list(read_traces(path)) == [Trace(("open", "close", "close"), (True, True, False))]
+
+
+@pytest.mark.parametrize("column", ["Zeitstempel", "at", "started_at"])
+def test_times_are_known_by_their_form(column: str, tmp_path: Path) -> None:
+    """A date that is said of the whole case, such as when it is due, is no time of its rows."""
+    rows = "1,b,ok,01.03.2026 12:00,01.02.2026 08:30\n1,a,ok,01.03.2026 12:00,31.01.2026 17:00\n"
+    dataset = read_traces(write(tmp_path / "x.csv", f"case,activity,status,due,{column}\n{rows}"))
+    assert dataset[0].actions == ("a", "b")
+
+
+def test_numbers_of_rows_put_them_into_order(tmp_path: Path) -> None:
+    text = "case,activity,status,turn,cost\n1,b,ok,2,1\n2,c,ok,1,5\n1,a,ok,1,7\n"
+    assert [trace.actions for trace in read_traces(write(tmp_path / "x.csv", text))] == [("a", "b"), ("c",)]
+
+
 def test_words_that_are_mapped(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", "case,activity,status\n1,a,green\n1,b,red\n1,c,grey\n")
     for words, expected in (
@@ -213,6 +286,16 @@ def test_a_few_starts_that_nobody_tells_are_found(world: str) -> None:
     assert measure(Dataset.of(log), Windows(), 0.2, 0)["held_out_told_accuracy"] > 0.9
 
 
+def test_starts_that_nobody_tells_are_found_beside_a_wrong_label() -> None:
+    world = WORLDS["order"]
+    log, _ = log_with_starts(tuple(world.actions()), (world.start, *STARTS["order"]), 300, 0)
+    trace, attempt = 199, 10
+    ok = tuple(label ^ (i == attempt) for i, label in enumerate(log[trace].ok))
+    learned = learn([*log[:trace], replace(log[trace], ok=ok), *log[trace + 1 :]], Windows())
+    assert len(learned.figures.starts_found) == 3
+    assert [(suspect.trace - 1, suspect.attempt - 1) for suspect in learned.suspects] == [(trace, attempt)]
+
+
 def test_suspects_and_proofs_name_the_row(tmp_path: Path) -> None:
     log = everyday_log("door", 150)
     WRITERS["csv"](log, tmp_path / "log.csv")
@@ -288,6 +371,8 @@ def test_hold_out_and_require(tmp_path: Path, run: Run) -> None:
     figures = load(tmp_path / "r").figures
     assert (figures.held_out_traces, figures.held_out_learned_from, figures.traces) == (30, 120, 150)
     assert figures.understood[0].startswith("log: log.csv, CSV with semicolons")
+    assert "| traces held back, by a model of the other 120 | " in (tmp_path / "r" / "card.md").read_text()
+    assert figures.held_out_sound is None
     assert run(*words, "--hold-out", "0.5", "--require", "1").returncode in (0, 3)
     few = run(
         "learn", "log.csv", "--learner", "windows", "--out", "r", "--force", "--hold-out", "0.97", "--require", "1"
@@ -296,6 +381,22 @@ def test_hold_out_and_require(tmp_path: Path, run: Run) -> None:
     assert "required 1.0" in few.stderr
     assert "learned worst: " in few.stdout
     assert load(tmp_path / "r").figures.held_out_learned_from == 4
+
+
+def test_wrong_labels_are_no_mistakes_of_the_model(tmp_path: Path, run: Run) -> None:
+    """Who predicts what really happened is wrong where the log is: the figure of traces without such labels is told
+    too."""
+    WRITERS["csv"](everyday_log("door", 200, wrong=0.01), tmp_path / "log.csv")
+    result = run("learn", "log.csv", "--out", "r")
+    figures = load(tmp_path / "r").figures
+    assert figures.held_out_accuracy is not None
+    assert figures.held_out_accuracy < 0.9
+    assert figures.held_out_sound_accuracy == 1.0
+    assert f"a label that looks wrong: 100.00% of {figures.held_out_sound}" in result.stdout
+    assert (
+        f"| of these without a label that looks wrong | 100% | 0 | {figures.held_out_sound} |"
+        in (tmp_path / "r" / "card.md").read_text()
+    )
 
 
 def test_nothing_refused_gives_the_cautious_model(tmp_path: Path) -> None:
@@ -375,8 +476,9 @@ def test_rows_that_are_there_twice_are_told(tmp_path: Path) -> None:
         assert dataset.origin.understood[0].partition("; 2 traces (column case); ")[2].startswith("2 rows say the same")
         assert len(dataset[0].actions) == 5
     once = [row for i, row in enumerate(rows) if i % 5 != 1]
-    for text in ("case,activity,status,time\n" + "".join(once), "case,activity,status,when_\n" + "".join(rows)):
-        found = read_traces(write(tmp_path / "x.csv", text)).origin
+    for some, columns in ((once, Columns()), (rows, Columns(time="none"))):
+        text = "case,activity,status,time\n" + "".join(some)
+        found = read_traces(write(tmp_path / "x.csv", text), columns=columns).origin
         assert found is not None
         assert "say the same" not in found.understood[0]
 

@@ -58,7 +58,8 @@ def test_one_command_from_files_to_proof(run: Run, tmp_path: Path) -> None:
     """Negative preconditions, constants, a negative goal; then all other commands with the same two options."""
     two = options("lockers")
     result = run("learn", *two, "--traces", 200, "--out", "run")
-    assert (result.returncode, result.stderr) == (0, "")
+    assert (result.returncode, result.stderr.count("\n")) == (0, 1)
+    assert "p1.pddl has (fits brass west), " in result.stderr
     assert "lockers-p1, 18 actions: equivalent, proven" in result.stdout
     assert "lockers-p2, 16 actions: equivalent, proven" in result.stdout
     last = result.stdout.splitlines()[-1]
@@ -214,6 +215,9 @@ def test_instances_keep_their_own_static_facts(tmp_path: Path) -> None:
     world = world_from_files(tmp_path / "d.pddl", paths)
     assert [one.name for one in world.instances] == ["d-p0", "d-p1"]
     assert [tuple(one.model.action_index) for one in world.instances] == [("press_a",), ("press_b",)]
+    (remark,) = world.remarks
+    assert "p0.pddl has (wired a), " in remark
+    assert not world_from_files(tmp_path / "d.pddl", paths[1:]).remarks
     assert [len(given_problems(one)) for one in world.instances] == [1, 2]
     traces = list(sample_world(world, SampleSettings(20, 5)))
     assert {name for trace in traces[:10] for name in trace.actions} == {"press_a"}

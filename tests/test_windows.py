@@ -345,6 +345,8 @@ def test_more_objects_are_tried_where_two_do_not_explain() -> None:
         (["stack(b1, b2)", "pick-up(b1)", "wait"], "call"),
         (["(stack b1 b2)", "(wait)"], "lisp"),
         (['["stack", "b1", "b2"]', '["wait"]'], "json"),
+        (["send invoice", "send reminder", "pay invoice", "close"], "plain"),
+        (["open door", "shut door", "lock door", "open bin", "shut bin", "lock bin"], "words"),
         (["stack b1 b2", "stack b2 b1", "wait"], "words"),
         (["power_on", "power_off", "badge_in", "badge_out"], "plain"),
         (["open", "close"], "plain"),

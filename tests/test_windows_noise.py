@@ -142,6 +142,14 @@ def test_clean_logs_have_no_wrong_label(name: str) -> None:
     assert accuracy(learned.lifted, name) >= 0.93
 
 
+@pytest.mark.parametrize(("name", "traces", "seed"), [("order", 2, 3), ("door", 3, 3), ("api", 4, 0), ("order", 6, 2)])
+def test_small_clean_logs_have_no_wrong_label(name: str, traces: int, seed: int) -> None:
+    """Where so little is known that a model costs more than calling a tenth of the labels wrong."""
+    learned = learn(everyday_log(name, traces, seed=seed), Windows())
+    assert not learned.suspects
+    assert learned.figures.train_errors == 0
+
+
 @pytest.mark.parametrize("name", ["door", "order", "api"])
 def test_one_wrong_label_is_found(name: str) -> None:
     dataset, naming = log(name), understand(log(name).vocabulary.actions)

@@ -47,6 +47,7 @@ NOT_IN_ROWS = (  # of a learner's figures
     "start", "arity", "assumptions", "earlier_traces", "certain_share", "open_share", "inexplicable",
     "noise", "wrong_labels", "file", "tried", "refused",
     "held_out_traces", "held_out_accuracy", "held_out_errors", "held_out_learned_from",
+    "held_out_sound", "held_out_sound_accuracy",
     "worst_action", "worst_errors", "worst_attempts", "worst_worked", "worst_refused", "understood",
     "starts_found", "held_out_told_accuracy",
 )  # fmt: skip

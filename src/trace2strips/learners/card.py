@@ -138,6 +138,14 @@ class Card:
             ("test traces", f.test_accuracy, f.test_errors, f.test_traces),
             (f"test {read_out}", f.model_test_accuracy, f.model_test_errors, f.test_traces),
         ]
+        if f.held_out_accuracy is not None:
+            others = f"traces held back, by a model of the other {number(f.held_out_learned_from)}"
+            found.append((others, f.held_out_accuracy, f.held_out_errors, f.held_out_traces))
+        if f.held_out_sound_accuracy is not None and f.held_out_sound is not None:
+            wrong = round((1 - f.held_out_sound_accuracy) * f.held_out_sound)
+            found.append(
+                ("of these without a label that looks wrong", f.held_out_sound_accuracy, wrong, f.held_out_sound)
+            )
         rows = [
             (name, percent(share), number(wrong), number(count))
             for name, share, wrong, count in found
@@ -145,7 +153,11 @@ class Card:
         ]
         caption = "A trace counts only if every attempt in it is predicted rightly."
         shown = table("accuracy-table", caption, [words("of"), "share right", "wrong", "in all"], rows)
-        sentences = () if f.test_accuracy is not None else ("No traces were held back to test on.",)
+        sentences = (
+            ()
+            if f.test_accuracy is not None or f.held_out_accuracy is not None
+            else ("No traces were held back to test on.",)
+        )
         return Section("accuracy", "How well it predicts", sentences, (shown,))
 
     def model(self, rules: Rules) -> Section:

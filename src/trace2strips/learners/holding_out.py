@@ -7,6 +7,7 @@ depend on a draw. So the figure is of a model that knows a little less than the 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +24,11 @@ FEWEST = 10  # traces: with fewer nothing is held back unless it is asked for
 MOST_LEARNED = 300_000  # attempts that the second model is learned from
 
 
-def measure(dataset: Dataset, learner: Learner, share: float, seed: int) -> dict[str, Any]:
-    """The figures of traces held back; none where they are too few to be split."""
+def measure(
+    dataset: Dataset, learner: Learner, share: float, seed: int, doubted: Collection[int] = ()
+) -> dict[str, Any]:
+    """The figures of traces held back; none where they are too few to be split. `doubted`: the numbers of traces with
+    labels that look wrong, counted from one: who predicts rightly what really happened is wrong there."""
     others, tested = held_back(dataset, share)
     if not tested.any() or not others.any():
         return {}
@@ -38,6 +42,9 @@ def measure(dataset: Dataset, learner: Learner, share: float, seed: int) -> dict
     wrong = learned.predictor.wrong_traces(test)
     errors = int(wrong.sum())
     told: dict[str, Any] = {}
+    sound = ~np.isin(np.flatnonzero(tested) + 1, list(doubted))
+    if sound.any() and not sound.all():
+        told |= {"held_out_sound": int(sound.sum()), "held_out_sound_accuracy": 1 - float(wrong[sound].mean())}
     if learned.figures.starts_found:
         told["held_out_told_accuracy"] = 1 - float(np.all(learned.learner.wrong_by_start(learned, test), axis=0).mean())
     return {
@@ -78,5 +85,7 @@ def with_held_out(learned: Learned, dataset: Dataset, share: float | None) -> Le
     """With figures of traces held back; without a share, if there are enough and the learner is quick."""
     if share is None and (not learned.learner.is_quick or len(dataset) < FEWEST):
         return learned
-    found = measure(dataset, learned.learner.for_part(learned), SHARE if share is None else share, learned.seed)
+    doubted = {suspect.trace for suspect in learned.suspects}
+    part = learned.learner.for_part(learned)
+    found = measure(dataset, part, SHARE if share is None else share, learned.seed, doubted)
     return replace(learned, figures=replace(learned.figures, **found)) if found else learned

@@ -369,6 +369,8 @@ class Figures:
     held_out_accuracy: float | None = None  # a second model that is learned from others
     held_out_errors: int | None = None
     held_out_learned_from: int | None = None
+    held_out_sound: int | None = None  # of these traces those without a label that looks wrong, if others have some
+    held_out_sound_accuracy: float | None = None
     worst_action: str | None = None  # with most wrong predictions there, as a share; and of the others, how often it
     worst_errors: int | None = None  # worked and was refused
     worst_attempts: int | None = None

@@ -60,6 +60,11 @@ def accuracy(f: Figures) -> Iterator[str]:
             f"held out: {f.held_out_accuracy:.2%} of {f.held_out_traces:,} traces predicted without an error by a "
             f"model of {f.held_out_learned_from:,} others; the model that is kept is learned from all"
         )
+        if f.held_out_sound_accuracy is not None:
+            yield (
+                f"held out, without traces that have a label that looks wrong: {f.held_out_sound_accuracy:.2%} of "
+                f"{f.held_out_sound:,}"
+            )
         if f.held_out_told_accuracy is not None:
             yield f"held out, if traces told which start is theirs (--start COLUMN): {f.held_out_told_accuracy:.2%}"
 

@@ -6,9 +6,9 @@ Two columns that are equally good are an error with both names and the option th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from trace2strips.errors import shorten, suggest
 from trace2strips.traces.outcomes import EXIT, MESSAGES, Words
@@ -24,27 +24,29 @@ USUAL: dict[str, tuple[str, ...]] = {  # of each role: names in groups, the bett
         "trace trace_id traceid session session_id sessionid episode episode_id conversation conversation_id run "
         "run_id",
         "thread thread_id process_id processid instance instance_id process_instance workflow_id job_id request_id "
-        "ticket ticket_id order_id",
+        "ticket ticket_id order_id connection connection_id mission mission_id workflow_run_id session_key",
     ),
     "action": (
         "concept:name",
         "action activity action_name activity_name",
-        "event event_name tool tool_name operation task task_name skill command function function_name method",
-        "event_type step activity_id verb request name",
+        "event event_name tool tool_name operation task task_name skill command function function_name method "
+        "tool_call tool_call_name tool_use tool_use_name call call_name",
+        "event_type step activity_id verb request name params_name cmd job job_name step_name",
     ),
     "ok": (
         "ok success succeeded successful worked",
         "outcome result status action_result event_result",
         f"status_code statuscode http_status http_code response_code response code {' '.join(sorted(EXIT))}",
         " ".join(sorted(MESSAGES)),
-        "lifecycle:outcome state",
+        "lifecycle:outcome state conclusion verdict decision accepted allowed granted permitted passed",
     ),
     "time": (
         "time:timestamp",
         "timestamp time_stamp datetime date_time event_time eventtime",
         "time date ts created_at created when",
-        "complete_timestamp completetimestamp complete_time end_time endtime end_timestamp",
-        "start_timestamp start_time starttime",
+        "complete_timestamp completetimestamp complete_time end_time endtime end_timestamp completed_at finished_at "
+        "ended_at",
+        "start_timestamp start_time starttime started_at",
     ),
 }  # fmt: skip
 OPTIONS = {"case": "--case", "action": "--action", "ok": "--ok", "time": "--time"}
@@ -55,6 +57,38 @@ MEANINGS = {
     "time": "is the time",
 }
 LIFECYCLE = "lifecycle:transition"
+ANSWERS = "result results response output outcome reply answer observation"
+"""Fields of events whose own fields say what became of an attempt: `result.error`, and not `args.error`."""
+ASKED = "args arguments params parameters input inputs kwargs payload"
+"""Fields whose own fields are what was asked for."""
+NUMBERS = (
+    "seq seq_no seq_nr sequence sequence_no sequence_number step step_no step_number step_index turn turn_no "
+    "turn_number turn_index event_no event_number event_index index position"
+)
+"""Columns that put the rows of each case into order where no time does."""
+
+
+@runtime_checkable  # the type checker of the tests asks
+class Shown(Protocol):
+    """What the rows of a log show of a column, by its number."""
+
+    def is_outcome(self, column: int) -> bool:
+        """Whether its words can be outcomes."""
+
+    def says_both(self, column: int) -> bool:
+        """Whether some of its words say that it worked, and some that it was refused."""
+
+    def speaks(self, column: int) -> bool:
+        """Whether it says both in words that mean this whatever the name of the column; others may be among them."""
+
+    def varies(self, column: int) -> bool:
+        """Whether it has two different words."""
+
+    def numbers_rows(self, column: int, case: int | None) -> bool:
+        """Whether it only numbers the rows of each case, which another column may name."""
+
+    def tells_times(self, column: int, case: int | None) -> bool:
+        """Whether it says when each row happened."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +162,11 @@ def normal(name: str) -> str:
 def find_roles(
     names: Sequence[str],
     told: Columns,
-    is_outcome: Callable[[int], bool],
+    shown: Shown,
     many_files: bool,
-    counts: Callable[[int, int | None], bool] = lambda *_: False,
 ) -> Roles:
-    """`is_outcome` says whether the words of a column can be outcomes; `counts`, whether those of one only number the
-    rows of their cases, which another column may name: it is the action only if that is said."""
+    """By names first. A column that only numbers the rows of their cases is the action only if that is said. Where no
+    name says which column is the outcome or the time, one alone is taken whose words can be nothing else."""
     taken: dict[int, str] = {}
 
     def given(name: str, option: str) -> int:
@@ -162,14 +195,30 @@ def find_roles(
             continue
         candidates = usual(names, role, taken)
         if role == "action":
-            while candidates and (numbers := [i for i in candidates if counts(i, found["case"])]):
+            while candidates and (numbers := [i for i in candidates if shown.numbers_rows(i, found["case"])]):
                 numbering += numbers
                 candidates = usual(names, role, taken | dict.fromkeys(numbering, ""))
+            if candidates and not any(
+                map(shown.varies, candidates)
+            ):  # `tools/call`, and what is called stands elsewhere
+                later = usual(names, role, taken | dict.fromkeys(candidates, ""))
+                candidates = [i for i in later if shown.varies(i)] or candidates
         if role == "ok":
-            fitting = [i for i in candidates if told.words or is_outcome(i)]
-            strong = [i for i in candidates if any(normal(names[i]) in group.split() for group in USUAL["ok"][:2])]
-            candidates = fitting or strong[:1]
+            fitting = [i for i in candidates if told.words or shown.is_outcome(i)]
+            strong = [i for i in candidates if group_of(names[i], role) in USUAL["ok"][:2]]
+            both = [] if told.words else [i for i in fitting if shown.says_both(i)]
+            candidates = both or fitting or strong[:1]
         found[role] = choose(names, role, candidates)
+        free = [i for i in range(len(names)) if i not in taken]
+        if role == "ok" and found[role] is None:
+            found[role] = the_only([i for i in free if shown.speaks(i)], names, role)
+        if role == "time" and found[role] is None:
+            clocks = [i for i in free if shown.tells_times(i, found["case"])]
+            numbers = (
+                [i for i in free if normal(names[i].rpartition(".")[2]) in NUMBERS.split()] if not many_files else []
+            )
+            counting = [i for i in numbers if shown.numbers_rows(i, found["case"])]
+            found[role] = next((places[0] for places in (clocks, counting) if len(places) == 1), None)
         if (number := found[role]) is not None:
             taken[number] = OPTIONS[role]
     listed = ", ".join(shorten(name, 30) for name in names[:12]) or "none"
@@ -200,32 +249,60 @@ def find_column(names: Sequence[str], name: str, option: str) -> int:
     raise MalformedError(f"no column {shorten(name)!r} for {option}", hint)
 
 
+def keys_of(name: str, role: str) -> tuple[str, ...]:
+    """What a column may be known by: its name; and for fields of fields its last words, as `call.function.name` is
+    `function_name`, and what stands in an answer says what became of the attempt (`result.error`)."""
+    parts = name.split(".")
+    short = [normal("_".join(parts[i:])) for i in range(1, len(parts) - 1)]
+    answers = role == "ok" and len(parts) > 1 and normal(parts[-2]) in ANSWERS.split()
+    if answers or (role == "time" and not {normal(part) for part in parts} & set(ASKED.split())):
+        short.append(normal(parts[-1]))
+    return normal(name), *short
+
+
+def group_of(name: str, role: str) -> str | None:
+    """The group of usual names that a column belongs to."""
+    return next((group for key in keys_of(name, role) for group in USUAL[role] if key in group.split()), None)
+
+
 def usual(names: Sequence[str], role: str, taken: dict[int, str]) -> list[int]:
     """The columns of the best group of usual names that the log has."""
-    for group in USUAL[role]:
-        wanted = group.split()
-        places = [i for i, name in enumerate(names) if normal(name) in wanted and i not in taken]
+    groups = {i: group_of(name, role) for i, name in enumerate(names) if i not in taken}
+    for number, group in enumerate(USUAL[role]):
+        places = [i for i, of in groups.items() if of == group]
         if role == "time" and len(places) == 2 and {normal(names[i]) for i in places} == {"date", "time"}:
             return [i for i in places if normal(names[i]) == "date"]  # the two together are the time
         if places and role != "ok":
             return places
         if places:
-            more = [p for later in USUAL[role][USUAL[role].index(group) + 1 :]
-                    for p, name in enumerate(names) if normal(name) in later.split() and p not in taken]  # fmt: skip
-            return [*places, *more]
+            return [*places, *(i for later in USUAL[role][number + 1 :] for i, of in groups.items() if of == later)]
     return []
+
+
+def the_only(places: list[int], names: Sequence[str], role: str) -> int | None:
+    """The column that alone can be meant; None where none can."""
+    if len(places) > 1:
+        raise MalformedError(*which_of(names, role, places))
+    return places[0] if places else None
 
 
 def choose(names: Sequence[str], role: str, candidates: list[int]) -> int | None:
     if not candidates:
         return None
     if role == "ok":  # the better group first; within one group nothing decides
-        group = next(g.split() for g in USUAL[role] if normal(names[candidates[0]]) in g.split())
-        candidates = [i for i in candidates if normal(names[i]) in group]
+        group = group_of(names[candidates[0]], role)
+        candidates = [i for i in candidates if group_of(names[i], role) == group]
+        if "." in names[candidates[0]] and len({names[i].rpartition(".")[0] for i in candidates}) == 1:
+            return candidates[0]  # fields of one error: `error.code`, `error.message`
     if len(candidates) > 1:
         if len({normal(names[i]) for i in candidates}) == 1:
             raise MalformedError(f"the column {shorten(names[candidates[0]])!r} is there twice", "rename one of them")
-        both = " and ".join(repr(shorten(names[i])) for i in candidates[:3])
-        hint = " or ".join(f"{OPTIONS[role]} {shorten(names[i])}" for i in candidates[:3])
-        raise MalformedError(f"which column {MEANINGS[role]}? {both} may", hint)
+        raise MalformedError(*which_of(names, role, candidates))
     return candidates[0]
+
+
+def which_of(names: Sequence[str], role: str, places: list[int]) -> tuple[str, str]:
+    """The error of several columns that are equally good, and what decides."""
+    both = " and ".join(repr(shorten(names[i])) for i in places[:3])
+    hint = " or ".join(f"{OPTIONS[role]} {shorten(names[i])}" for i in places[:3])
+    return f"which column {MEANINGS[role]}? {both} may", hint

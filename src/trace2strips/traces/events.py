@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +20,15 @@ from trace2strips.model.vocabulary import Kind, Vocabulary
 from trace2strips.traces.columns import FILE, LIFECYCLE, NONE, Columns, Roles, find_roles, normal
 from trace2strips.traces.dataset import OFFER, Dataset, Origin, token_type
 from trace2strips.traces.names import join_list
-from trace2strips.traces.outcomes import read_outcomes, understood
+from trace2strips.traces.outcomes import read_outcomes, says_both, speaks, understood
 from trace2strips.traces.tables import Table
 from trace2strips.traces.text_files import MAX_ACTIONS, MalformedError, decode_percent
-from trace2strips.traces.times import TimeError, as_numbers, is_in_order
+from trace2strips.traces.times import TimeError, are_moments, as_numbers, is_in_order
 
 FEW = 4  # values that are shown
 OFFERED = 4  # columns that are offered as arguments
+NAME = 100  # letters of a column's name that are shown where it is to be typed
+MOST_OUTCOMES = 100  # different words of a column that can be outcomes
 COMPLETE = "complete"
 WHOLE = re.compile(r"[+-]?\d+(?:\.0+)?")
 
@@ -87,7 +88,7 @@ def settled(table: Table, told: Columns) -> Columns:
     """What is said of columns and what the first of several files shows, so that all are read alike."""
     names = table.names
     try:
-        roles = find_roles(names, told, lambda i: can_be_outcome(table, i), True, partial(numbers_rows, table))
+        roles = find_roles(names, told, Sampled(table), True)
     except MalformedError as error:
         raise TraceError(str(error), file=table.file, hint=error.hint) from None
     time = told.time if len(roles.time) > 1 else names[roles.time[0]] if roles.time else NONE
@@ -104,8 +105,7 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     """`decode`: names are written with codes as in addresses of web pages, as our own CSV files are."""
     first = tables[0]
     try:
-        many = len(tables) > 1
-        roles = find_roles(first.names, told, lambda i: can_be_outcome(first, i), many, partial(numbers_rows, first))
+        roles = find_roles(first.names, told, Sampled(first), len(tables) > 1)
     except MalformedError as error:
         line = 1 if first.kind.startswith("CSV") else None
         raise TraceError(str(error), file=first.file, line=line, hint=error.hint) from None
@@ -160,9 +160,42 @@ def read_events(tables: Sequence[Table], told: Columns, decode: bool = False) ->
     )
 
 
-def can_be_outcome(table: Table, column: int) -> bool:
-    found = Coded.of(table.sample[str(column)])
-    return len(found.words) <= 100 and understood(table.names[column], words_of(found))
+@dataclass(frozen=True)
+class Sampled:
+    """What the first rows of a table show of its columns."""
+
+    table: Table
+
+    def words(self, column: int) -> tuple[str, ...]:
+        """The different words; none where they are too many to be outcomes."""
+        found = words_of(Coded.of(self.table.sample[str(column)]))
+        return found if len(found) <= MOST_OUTCOMES else ()
+
+    def is_outcome(self, column: int) -> bool:
+        return understood(self.table.names[column], self.words(column))
+
+    def says_both(self, column: int) -> bool:
+        return says_both(self.table.names[column], self.words(column))
+
+    def speaks(self, column: int) -> bool:
+        return speaks(self.words(column))
+
+    def varies(self, column: int) -> bool:
+        return len(Coded.of(self.table.sample[str(column)]).words) > 1
+
+    def numbers_rows(self, column: int, case: int | None) -> bool:
+        return numbers_rows(self.table, column, case)
+
+    def tells_times(self, column: int, case: int | None) -> bool:
+        """Times of day with a date, in all rows, and mostly others in each case: what is said of a whole case, such as
+        the day on which it is due, is no time of its rows."""
+        cells = self.table.sample[str(column)]
+        if not are_moments(cells):
+            return False
+        of = np.zeros(len(cells), dtype=np.int64) if case is None else Coded.of(self.table.sample[str(case)]).codes
+        cases = len(np.unique(of))
+        different = len(np.unique(np.stack([of, Coded.of(cells).codes]), axis=1).T)
+        return 2 * (different - cases) >= len(of) - cases > 0
 
 
 def numbers_rows(table: Table, column: int, case: int | None) -> bool:
@@ -452,7 +485,7 @@ def offers(table: Table, roles: Roles) -> str:
         if few and not numbers_rows(table, column, roles.case):
             values = ", ".join(shorten(word, 20) for word in found.words[:3])
             more = " …" if len(found.words) > 3 else ""
-            shown.append(f"--arg {shorten(table.names[column], 30)} ({values}{more})")
+            shown.append(f"--arg {shorten(table.names[column], NAME)} ({values}{more})")
     rest = f" and {len(shown) - OFFERED} more" if len(shown) > OFFERED else ""
     return ", ".join(shown[:OFFERED]) + rest
 
@@ -463,5 +496,5 @@ def possible_outcomes(table: Table, roles: Roles) -> str:
     for column in roles.others:
         words = words_of(Coded.of(table.sample[str(column)]))
         if 2 <= len(words) <= 20 and understood(table.names[column], words):
-            shown.append(f"--ok {shorten(table.names[column], 30)}")
+            shown.append(f"--ok {shorten(table.names[column], NAME)}")
     return ", ".join(shown[:OFFERED])

@@ -1,9 +1,9 @@
 """An action's name as a schema with arguments: `stack(b1, b2)`, `(stack b1 b2)`, `stack b1 b2`, `["stack", "b1", "b2"]`
 or, with a separator, `stack_b1_b2`.
 
-A log is understood as a whole: one form for all names. A separator that nobody gave is taken only if it fits the whole
-log (`fits`); otherwise each name is an action without arguments. Lists and argument columns of a log become names that
-are JSON lists, which say what is meant whatever the words are.
+A log is understood as a whole: one form for all names. A separator that nobody gave, and a space, is taken
+only if it fits the whole log (`fits`); otherwise each name is an action without arguments. Lists and argument columns
+of a log become names that are JSON lists, which say what is meant whatever the words are.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def understand(names: Sequence[str], separator: str | None = None) -> Naming:
         return checked(names, Naming("lisp"))
     if any(len(name.split()) > 1 for name in names):
         naming = Naming("words")
-        return naming if one_arity(names, naming) and all(name.split() for name in names) else PLAIN
+        return naming if fits(names, naming) else PLAIN
     for mark in SEPARATORS:
         naming = Naming("separator", mark)
         if fits(names, naming):
@@ -192,9 +192,10 @@ def refuse_two_arities(names: Sequence[str], naming: Naming) -> None:
 
 
 def fits(names: Sequence[str], naming: Naming) -> bool:
-    """Whether a separator that nobody gave can be meant: no word is empty, each schema has one number of arguments, the
-    words are fewer than the names, and most objects stand in two places, as what is acted on does; a part of a name
-    (`power_on`, `power_off`) does not.
+    """Whether a separator that nobody gave, or a space, can be meant: no word is empty, each schema has one number of
+    arguments, the words are fewer than the names or one stands in two places of one schema (`stack a b`, `stack b a`),
+    and most objects stand in two places, as what is acted on does; a part of a name (`power_on`, `power_off`) or of a
+    phrase (`send reminder`) does not.
     """
     split = [naming.words(name) for name in names]
     if not all(all(words) for words in split) or not one_arity(names, naming):
@@ -204,6 +205,7 @@ def fits(names: Sequence[str], naming: Naming) -> bool:
     for schema, *arguments in split:
         for position, word in enumerate(arguments):
             places.setdefault(word, set()).add((schema, position))
-    if not places or len(schemas) + len(places) >= len(set(names)):
+    exchanged = any(len({schema for schema, _ in found}) < len(found) for found in places.values())
+    if not places or not (exchanged or len(schemas) + len(places) < len(set(names))):
         return False
     return 2 * sum(len(found) > 1 for found in places.values()) > len(places)

@@ -22,18 +22,23 @@ def several(text: str) -> frozenset[str]:
 
 WORKED = several(
     "true 1 yes y t ok okay worked works work success successful successfully succeeded succeed passed pass done "
-    "complete completed finished accepted accept allowed allow granted permitted valid applied executed positive"
+    "complete completed finished accepted accept allowed allow granted permitted permit ack valid "
+    "applied executed positive"
 )
 REFUSED = several(
     "false 0 no n f refused refuse failed fail fails failure failing error errored err denied deny rejected reject "
     "forbidden unauthorized unauthorised invalid illegal exception impossible inapplicable aborted abort blocked "
-    "declined decline unsuccessful ko nok disallowed prohibited timeout crashed negative unavailable conflict fault"
+    "declined decline unsuccessful ko nok disallowed prohibited timeout crashed negative unavailable conflict fault "
+    "nak nack"
 ) | {"not ok", "not allowed", "not found", "not permitted", "not possible", "bad request", "timed out", "access denied",
      "permission denied", "server error"}  # fmt: skip
+ANY_QUESTION = several("true false yes no y n t f positive negative valid invalid complete completed done blocked")
+"""Words that say as well whether something is so, or how far it is."""
 INVERTED = several("error errors is_error has_error failed failure refused denied rejected exception")
 """Columns of which true means that it did not work."""
 MESSAGES = INVERTED | several("error_message error_code errormessage exception_message err error_type")
 """Columns that hold something only where it did not work."""
+FEW_WORDS = 10
 EXIT = several("exit_code exitcode exit_status returncode return_code rc errno exit")
 HTTP = re.compile(r"(?:http[ /]?(?:\d(?:\.\d)?)?\s*)?([1-5])(\d\d|xx)(?:\s.*)?\Z", re.IGNORECASE)
 NOTHING = frozenset(("", "null", "none", "nil", "nan", "na", "n/a", "-", "[]", "{}"))
@@ -71,6 +76,20 @@ def understood(column: str, words: Sequence[str]) -> bool:
     """Whether all words of a column can be outcomes."""
     found = guess(column, words)
     return bool(words) and all(word in found for word in words)
+
+
+def says_both(column: str, words: Sequence[str]) -> bool:
+    """Whether the words that are understood say now that it worked, now that it was refused."""
+    return len(set(guess(column, words).values())) == 2
+
+
+def speaks(words: Sequence[str]) -> bool:
+    """Whether a column of these words says of attempts whether they worked, whatever its name is: yes, no and numbers
+    answer any question, but `denied` beside `success` does not. Of other words beside these it has to be asked what
+    they mean, as long as all are few."""
+    found = guess("", words)
+    telling = {found[word] for word in found if plain(word) not in ANY_QUESTION and not plain(word).isdecimal()}
+    return len(telling) == 2 and (len(found) == len(words) or len(words) <= FEW_WORDS)
 
 
 def by_told(column: str, words: Sequence[str], told: Words) -> dict[str, bool]:
@@ -114,11 +133,15 @@ def against(column: str, word: str, told: Words) -> tuple[str, str]:
 
 def guess(column: str, words: Sequence[str]) -> dict[str, bool]:
     """Of the words that are understood."""
-    name = re.sub(r"[\s.:\-]+", "_", column.strip().casefold()).rpartition("__")[2]
+    plain_name = re.sub(r"[\s:\-]+", "_", column.strip().casefold())
+    names = {
+        plain_name.replace(".", "_").rpartition("__")[2],
+        plain_name.rpartition(".")[2],
+    }  # of fields of fields, too
     plainly = {word: plain(word) for word in words}
-    if name in EXIT:
+    if names & EXIT:
         return {word: int(w) == 0 for word, w in plainly.items() if re.fullmatch(r"-?\d{1,9}", w)}
-    if name in MESSAGES:
+    if names & MESSAGES:
         good = NOTHING | (REFUSED & {"false", "0", "no", "n", "f"}) | {"ok", "success"}
         return {word: w in good for word, w in plainly.items()}
     if all(HTTP.match(w) for w in plainly.values()):

@@ -11,6 +11,7 @@ import polars as pl
 from jaxtyping import Int, Int64
 
 ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?Z?)?$"
+MOMENT = r"\d\D+\d.*\d:\d\d"  # a date of some form, and a time of day
 DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d-%m-%Y", "%d %b %Y", "%b %d %Y", "%d/%b/%Y", "%Y%m%d",
          "%d/%m/%Y", "%m/%d/%Y")  # fmt: skip
 CLOCKS = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%H:%M:%S%.f%z", "%H:%M%z", "%H:%M:%S%.f %z")
@@ -39,6 +40,24 @@ def is_in_order(times: pl.Series, case: Int[np.ndarray, " rows"]) -> bool:
     changes = np.flatnonzero(case[1:] != case[:-1])
     together = len(changes) + 1 == len(np.unique(case))  # the rows of each case stand together
     return together and not (falls[:-1] & (case[1:] == case[:-1])).any()
+
+
+def are_moments(cells: pl.Series) -> bool:
+    """Whether these are dates with a time of day, all of them, whatever the column is called."""
+    if cells.null_count() or not len(cells):
+        return False
+    if cells.dtype.is_temporal():
+        return cells.dtype == pl.Datetime
+    if not (cells.dtype == pl.String or cells.dtype == pl.Categorical):
+        return False
+    texts = cells.cast(pl.String)
+    if not texts.str.contains(MOMENT).all():
+        return False
+    try:
+        as_numbers(texts)
+    except TimeError:
+        return False
+    return True
 
 
 def as_numbers(times: pl.Series) -> Int64[np.ndarray, " rows"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -203,7 +204,27 @@ def world_from_files(domain_path: str | Path, problem_paths: Sequence[str | Path
         for i, goal in zip(group, family.goals, strict=True):
             never = [str(x) for x in goal if x is not None and family.names[x] in family.task.out_of_reach]
             remarks += [f"{paths[i]}: the goal {shorten(atom)} can never become true" for atom in sorted(never)[:1]]
+    if clash := differing_fact(domain, problems):
+        fact, has, lacks = clash
+        remarks.append(
+            f"{paths[has]} has {shorten(str(fact))}, {paths[lacks]} has the same objects without it: what was tried in "
+            "one counts for the other too, also where certain is said; names of their own keep objects apart"
+        )
     return World(world, tuple(instances), tuple(remarks))
+
+
+def differing_fact(domain: LiftedDomain, problems: Sequence[LiftedProblem]) -> tuple[Literal, int, int] | None:
+    """A static fact over objects that two problems share by name and that only one of the two has, and the numbers of
+    the two. Traces do not tell static facts."""
+    statics = [{fact for fact in problem.init if fact.predicate not in domain.changing} for problem in problems]
+    objects = [{name for name, _ in problem.objects} for problem in problems]
+    constants = {name for name, _ in domain.constants}
+    for has, lacks in permutations(range(len(problems)), 2):
+        shared = objects[has] & objects[lacks] | constants
+        for fact in sorted(statics[has] - statics[lacks], key=str):
+            if shared.issuperset(fact.arguments):
+                return fact, has, lacks
+    return None
 
 
 def domain_from_files(domain_path: str | Path, problem_paths: Sequence[str | Path]) -> Domain:

@@ -2,7 +2,8 @@
 
 Both are chosen by description length in nats: what the model says, plus what it takes to say which labels are wrong,
 N·h(e/N) for e of N (h is the binary entropy). Where the log is explainable labels count as right unless taking some to
-be wrong is shorter by `EVIDENCE`.
+be wrong is shorter by `EVIDENCE` for each of them: the share of wrong labels is free, so in a small log a tenth of them
+would be an excuse for whatever is rare, and few logs are explainable of which a tenth is wrong.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def fit(dataset: Dataset, summary: Summary, noise: float | int | None) -> Fit:
     clean, rows = fit_clean(dataset, summary, search)
     if noise is None and is_doubtful(rows, search, clean):
         noisy = fit_noisy(dataset, summary, None)
-        return min(clean, noisy, key=lambda found: found.handicapped)
+        doubted = int((noisy.refused != dataset.inapplicable).sum())
+        return noisy if noisy.nats + EVIDENCE * max(1, doubted) < clean.nats else clean
     return clean
 
 
@@ -163,7 +165,8 @@ def is_doubtful(rows: Rows, search: Search, clean: Fit) -> bool:
     doubt = TolerantSearch(rows, 1 / (attempts + 2))
     doubt.adopt(search.found)
     doubt.settle()
-    return doubt.errors > 0 and doubt.size_nats + label_nats(doubt.errors, attempts) + EVIDENCE < clean.nats
+    said = label_nats(doubt.errors, attempts) + EVIDENCE * doubt.errors
+    return doubt.errors > 0 and doubt.size_nats + said < clean.nats
 
 
 def traces_with(dataset: Dataset, attempts: int) -> int:

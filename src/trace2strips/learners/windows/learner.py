@@ -190,7 +190,8 @@ class Windows(LiftedLearner):
             start = StartLevel.SAME.sentence
             warnings.append(f"{reading.unexplained} refusals that no STRIPS model can explain if {start} {hint}")
         elif summary.naming.constants:
-            warnings.append(f"nothing is certain, as this was guessed: {summary.naming}")
+            hint = "(hint: name these objects in the log, or say that names have no arguments: --separator '')"
+            warnings.append(f"nothing is certain, as this was guessed: {summary.naming} {hint}")
         elif errors:
             warnings.append(f"{errors} of {tested.traces} training traces are not explained by the small model")
         figures = replace(

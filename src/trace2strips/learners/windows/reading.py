@@ -12,12 +12,22 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
+import numpy as np
+from jaxtyping import Bool
+
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.constants import complete_constants, explaining_constants, find_constants
 from trace2strips.learners.windows.encoding import encode
 from trace2strips.learners.windows.fitting import EVIDENCE, Fit, fit, fit_clean, label_nats, quick_nats
 from trace2strips.learners.windows.memory import summarise_log
-from trace2strips.learners.windows.start_groups import can_be_grouped, group_nats, group_starts, with_named_starts
+from trace2strips.learners.windows.simulation import simulate
+from trace2strips.learners.windows.start_groups import (
+    can_be_grouped,
+    group_nats,
+    group_starts,
+    starts_in,
+    with_named_starts,
+)
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.learners.windows.statics import fit_with_statics
 from trace2strips.learners.windows.summary import Summary
@@ -25,6 +35,7 @@ from trace2strips.traces import Dataset
 from trace2strips.traces.names import PLAIN, Naming
 
 Summarise = Callable[[Naming, StartLevel], Summary]  # with the smallest arity that explains the log
+MOST_ODD = 0.1  # of the traces: with more, labels alone are the shorter description, and looking for both takes long
 MOST_NAMES = 60  # actions without arguments that are looked at instead of names that have some
 
 
@@ -73,30 +84,68 @@ def read_log(
         if not fixed and len(dataset.vocabulary.actions) <= MOST_NAMES:
             ways.append(PLAIN)
         for way in dict.fromkeys(ways) if len(dataset) == traces else ():  # groups are of the whole log
-            readings += few_starts(dataset, way, summarise, noise)
+            readings += few_starts(dataset, way, summarise, noise, best.nats)
         readings += other_starts(dataset, naming, summarise, best, StartLevel.OWN, traces)
     return min(readings, key=lambda reading: reading.nats)
 
 
-def few_starts(dataset: Dataset, naming: Naming, summarise: Summarise, noise: float | int | None) -> Iterator[Reading]:
+def few_starts(
+    dataset: Dataset, naming: Naming, summarise: Summarise, noise: float | int | None, shortest: float
+) -> Iterator[Reading]:
     """A few starts that nobody named, each of at least two traces: one that starts in its own way is no start but an
     excuse. It is a guess, so what is certain is what is so whatever the start of each trace. It needs `EVIDENCE` beyond
-    that of wrong labels: a few of these would pass for starts."""
+    that of wrong labels: a few of these would pass for starts.
+
+    A trace that has no place in any start, or that no start explains, may have a wrong label: where a few are such, and
+    `noise` is not said, labels are doubted too, if what is said of starts leaves room below the `shortest` reading."""
     if noise or not can_be_grouped(dataset):
         return
     summary = summarise(naming, StartLevel.OWN)
-    if summary.inexplicable:
+    arity = summary.projection.arity
+    odd = np.zeros(len(dataset), dtype=bool)
+    odd[[refusal.place >> 32 for refusal in summary.inexplicable]] = True
+    if odd.any() and (noise is not None or odd.mean() > MOST_ODD):
         return
-    found = collect_windows(dataset, encode(dataset, naming, summary.projection.arity), StartLevel.OWN)
-    groups = group_starts(found, dataset)
-    if groups is None or len(groups) < 2 or len(groups[-1]) < 2:
+    found = collect_windows(some := dataset.chosen(~odd), encode(some, naming, arity), StartLevel.OWN)
+    groups = group_starts(found, some) if found.is_explainable() else None
+    if groups is None:
         return
+    places = np.flatnonzero(~odd)
+    groups = [places[group].tolist() for group in groups]
+    alone = [group for group in groups if len(group) < 2]
+    if alone and noise is not None:
+        return
+    odd[[trace for group in alone for trace in group]] = True
+    groups = groups[: len(groups) - len(alone)]
+    if len(groups) < 2 or (odd.any() and group_nats(groups, 1) + 3 * EVIDENCE >= shortest):
+        return
+    if odd.any():
+        groups = with_odd_traces(dataset, odd, groups, naming, arity)
     grouped = with_named_starts(dataset, groups)
-    searched = summarise_log(grouped, naming, summary.projection.arity, StartLevel.SAME)
-    small, _ = fit_clean(grouped, searched)
-    nats = small.model_nats + group_nats(groups, len(small.lifted.predicates)) + 2 * EVIDENCE
-    left = len(searched.inexplicable)
+    searched = summarise_log(grouped, naming, arity, StartLevel.SAME)
+    small = fit(grouped, searched, None) if odd.any() else fit_clean(grouped, searched)[0]
+    nats = small.handicapped + group_nats(groups, len(small.lifted.predicates)) + 2 * EVIDENCE
+    left = 0 if small.doubted else len(searched.inexplicable)
     yield Reading(summary.without_own_starts(), small, nats, left, grouped)
+
+
+def with_odd_traces(
+    dataset: Dataset, odd: Bool[np.ndarray, " traces"], groups: list[list[int]], naming: Naming, arity: int
+) -> list[list[int]]:
+    """The groups with all other traces, each where the model of the groups is wrong least often."""
+    kept = np.flatnonzero(~odd)
+    renumbered = [np.searchsorted(kept, group).tolist() for group in groups]
+    clean = with_named_starts(dataset.chosen(~odd), renumbered)
+    lifted = fit_clean(clean, summarise_log(clean, naming, arity, StartLevel.SAME))[0].lifted
+    others = dataset.chosen(odd).in_words_of(clean.vocabulary)
+    wrong = []
+    for name in clean.vocabulary.init_states:
+        _, refused = simulate(lifted, started := starts_in(others, name))
+        before = np.append(0, np.cumsum(refused != started.inapplicable))[started.offsets]
+        wrong.append(np.diff(before))
+    home = np.argmin(wrong, axis=0)
+    numbers = np.flatnonzero(odd)
+    return [sorted([*group, *numbers[home == i].tolist()]) for i, group in enumerate(groups)]
 
 
 def as_it_stands(
