@@ -84,7 +84,7 @@ class OpenNetwork:
             self.x[self.free] = np.log(inside / (1 - inside))
         self.theta, self.mean, self.square, self.gradient = (np.zeros_like(self.x) for _ in range(4))
         self.theta[:] = np.where(self.free & (settings.theta == "logits"), 1 / (1 + np.exp(-self.x)), self.x)
-        self.asks, self.writes = (where_any(self.free[parts] | (x[parts] != 0)) for parts in ([0], [1]))
+        self.asks, self.writes = (where_any(self.free[part] | (x[part] != 0)) for part in (0, 1))
         self.weights = weights_of(dataset, settings.weights) * np.float32(settings.batch if settings.summed else 1)
         actions = self.free[0].sum()
         self.l1 = (
@@ -135,11 +135,10 @@ class OpenNetwork:
             getattr(self, name)[:] = arrays[name]
 
 
-def where_any(some: Bool[np.ndarray, "1 tokens heads"]) -> UInt64[np.ndarray, "tokens 2"]:
+def where_any(there: Bool[np.ndarray, "tokens heads"]) -> UInt64[np.ndarray, "tokens 2"]:
     """For each token the first head of which something is true, and the one after the last."""
-    there = some.any(axis=0)
     ends = np.stack([there.argmax(axis=1), there.shape[1] - there[:, ::-1].argmax(axis=1)], axis=1)
-    return np.where(there.any(axis=1)[:, None], ends, 0).astype(np.uint64)  # the kernel checks no sign then
+    return np.where(np.any(there, axis=1)[:, None], ends, 0).astype(np.uint64)  # the kernel checks no sign then
 
 
 def weights_of(dataset: Dataset, how: str) -> Float32[np.ndarray, " positions"]:

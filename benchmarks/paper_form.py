@@ -178,8 +178,10 @@ def main() -> None:
     settings = {"steps": STEPS, "traces": 100_000, "test_traces": TEST_TRACES, "paper": papers()}
     command = "python benchmarks/paper_form.py --out results/paper_form.json"
     file = Growing(arguments.out, command, settings, ("stage", "domain", "variant", "seed"))
-    wanted = (arguments.stage, arguments.domain, arguments.variant, arguments.seed)
-    for key in plan(*map(tuple, wanted), quick=quick):
+    stages, domains, variants, seeds = (
+        tuple(getattr(arguments, name)) for name in ("stage", "domain", "variant", "seed")
+    )
+    for key in plan(stages, domains, variants, seeds, quick):
         if file.find(**key) is None:
             steps, size = (500, 200) if quick else (STEPS[key["stage"]], 100_000)
             row = file.add(key | measure(key["domain"], VARIANTS[key["variant"]], key["seed"], steps, size))
