@@ -1,5 +1,6 @@
 """What the benchmarks share: a result file holds all that is needed to measure again, and is never half-written."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
@@ -14,11 +16,17 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import attacks
 import measuring
 import migrate_rows
+import open_form
+import paper_form
 import traces_needed
 
 from trace2strips.experiments import Run
 from trace2strips.experiments.provenance import commit
 from trace2strips.experiments.rows import RUN_FIELDS, format_row, read_row
+from trace2strips.learners.registry import make_learner
+from trace2strips.learners.transformer.learner import Strips
+from trace2strips.learners.transformer.network import StripsNetwork
+from trace2strips.model.vocabulary import Kind
 
 
 def test_result_files_hold_their_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,6 +128,7 @@ def test_traces_are_tried_until_it_is_decided(
         "listing_c",
         "one_state",
         "other_learners",
+        "paper_form",
         "scale",
         "traces_needed",
         "windows",
@@ -137,6 +146,55 @@ def test_benchmarks_run(name: str, tmp_path: Path) -> None:
     script = Path(measuring.__file__).parent / f"{name}.py"
     subprocess.run([sys.executable, script, "--quick", "--out", tmp_path / "x.json"], check=True, capture_output=True)
     assert json.loads((tmp_path / "x.json").read_text())["rows"]
+
+
+@pytest.mark.slow
+def test_the_open_form_with_our_choices_is_the_form_of_the_package() -> None:
+    dataset, _ = paper_form.traces("blocksworld:3", "goal", False, 100)
+    layout = paper_form.lay_out(dataset, 50)
+    learner = make_learner("strips", {"preset": "paper", "form": "attention"})
+    assert isinstance(learner, Strips)
+    ours = StripsNetwork(layout, dataset, learner.network_settings(dataset), seed=3)
+    opened = open_form.OpenNetwork(layout, dataset, open_form.Choices(), seed=3)
+    for start in range(0, 64, 16):
+        chosen = np.arange(start, start + 16)
+        assert opened.step(chosen) == pytest.approx(ours.step(chosen), rel=1e-4)
+        for part, name in enumerate(open_form.PARTS):
+            slope = getattr(ours.gradient, name).sum(axis=0) / len(chosen)
+            np.testing.assert_allclose(opened.gradient[part][layout.row >= 0], slope, rtol=1e-3, atol=1e-7)
+            theta = getattr(ours.theta, name)
+            np.testing.assert_allclose(opened.theta[part][layout.row >= 0], theta, atol=1e-3)
+
+
+@pytest.mark.parametrize("how", ["traces", "scored", "kinds", "positions"])
+def test_weights_of_positions_by_their_rule(how: str) -> None:
+    dataset, _ = paper_form.traces("blocksworld:3", "goal", False, 100)
+    kinds = dataset.vocabulary.kinds[dataset.tokens]
+    weights = open_form.weights_of(dataset, how)
+    assert not weights[kinds < Kind.ACTION].any()
+    for start, end in itertools.pairwise(dataset.offsets):
+        here, actions, tests = weights[start:end], kinds[start:end] == Kind.ACTION, kinds[start:end] == Kind.TEST_ATOM
+        n, n_actions, n_tests = end - start, int(actions.sum()), int(tests.sum())
+        each = {
+            "traces": (1 / n, 1 / n),
+            "scored": (1 / (n_actions + n_tests),) * 2,
+            "kinds": (0.5 / max(1, n_actions), 0.5 / n_tests),
+            "positions": (len(dataset) / len(dataset.tokens),) * 2,
+        }[how]
+        np.testing.assert_allclose(here[actions], each[0], rtol=1e-5)
+        np.testing.assert_allclose(here[tests], each[1], rtol=1e-5)
+
+
+def test_what_is_measured_of_the_paper_form() -> None:
+    """By default few settings for many steps; of one domain, variant or seed only what is asked for."""
+    every = (tuple(paper_form.STEPS), paper_form.DOMAINS, tuple(paper_form.VARIANTS), (0, 1, 2))
+    rows = list(paper_form.plan(*every, quick=False))
+    whole = [row for row in rows if row["stage"] == "whole"]
+    assert {row["domain"] for row in rows if row["stage"] == "screened"} == {"ferry-5c"}
+    assert len(rows) - len(whole) == 2 * len(paper_form.VARIANTS)
+    assert len(whole) == 3 * len(paper_form.DOMAINS) * len(paper_form.WHOLE)
+    only = list(paper_form.plan(("whole",), ("maze-5x5",), ("no L1",), (1,), quick=False))
+    assert only == [{"stage": "whole", "domain": "maze-5x5", "variant": "no L1", "seed": 1}]
 
 
 def test_attacks_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +239,7 @@ def test_every_benchmark_is_made() -> None:
         line for line in (attacks.HERE / "Makefile").read_text().splitlines() if line.startswith("BENCHMARKS :=")
     ]
     found = {path.stem for path in (attacks.HERE / "benchmarks").glob("*.py")}
-    assert found - set(line.split()) == {"measuring", "migrate_rows", "not_strips", "scale"}
+    assert found - set(line.split()) == {"measuring", "migrate_rows", "not_strips", "open_form", "scale"}
 
 
 OLD_ROW = {"domain": "ferry-8c", "encoding": "atoms", "suffix": "goal", "network": "strips", "form": "factored",

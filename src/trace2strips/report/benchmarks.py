@@ -473,20 +473,41 @@ def windows_learning(record: Record) -> Table:
 
 
 def paper_form(record: Record) -> Table:
-    """What the paper leaves open, varied one by one: training and test accuracy, by domain and number of steps."""
-    columns: list[Column | str] = [words("variant")]
-    kinds = list(dict.fromkeys((row["domain"], row["stage"]) for row in record["rows"]))
-    for domain, stage in kinds:
-        columns.append(f"{domain}, {record['settings']['steps'][stage]:,} steps: train / test")
+    """What the paper leaves open, varied one by one: training and test accuracy after few steps, by domain and seed."""
+    few = [row for row in record["rows"] if row["stage"] == "screened"]
+    kinds = sorted({(row["domain"], row["seed"]) for row in few})
+    columns: list[Column | str] = [words("variant"), *(f"{domain}, seed {seed}" for domain, seed in kinds)]
+    found = {(row["domain"], row["seed"], row["variant"]): row for row in few}
     rows: list[Cells] = []
-    for variant in dict.fromkeys(row["variant"] for row in record["rows"]):
-        cells: Cells = [variant]
-        for domain, stage in kinds:
-            mine = [r for r in record["rows"] if (r["domain"], r["stage"], r["variant"]) == (domain, stage, variant)]
-            found = (accuracy(row[name], 3) for row in mine for name in ("train_accuracy", "test_accuracy"))
-            cells.append(" / ".join(found) or NONE)
-        rows.append(cells)
+    for variant in dict.fromkeys(row["variant"] for row in few):
+        there = [found.get((*kind, variant)) for kind in kinds]
+        rows.append([variant, *(NONE if row is None else train_and_test([row]) for row in there)])
     return table("paper-form", origin(record), columns, rows)
+
+
+def paper_form_whole(record: Record) -> Table:
+    """The paper's steps: the mean over seeds, in brackets the seed that was best in training, beside the paper's."""
+    whole = [row for row in record["rows"] if row["stage"] == "whole"]
+    rows: list[Cells] = []
+    for domain, paper in record["settings"]["paper"].items():
+        for variant in dict.fromkeys(row["variant"] for row in whole):
+            if mine := [row for row in whole if (row["domain"], row["variant"]) == (domain, variant)]:
+                rows.append([domain, variant, number(len(mine)), train_and_test(mine)])
+        rows.append([domain, "the paper", "3", " / ".join(
+            f"{accuracy(paper[f'{part}_mean'], 3)} ({accuracy(paper[f'{part}_best_seed'], 3)})"
+            for part in ("train", "test"))])  # fmt: skip
+    columns: Columns = [words("domain"), words("variant"), "seeds", "train / test"]
+    return table("paper-form-whole", origin(record), columns, rows)
+
+
+def train_and_test(rows: Sequence[Record]) -> str:
+    """Mean over the rows; of several, in brackets the one that was best in training."""
+    best = max(rows, key=lambda row: row["train_accuracy"])
+    names = ("train_accuracy", "test_accuracy")
+    return " / ".join(
+        accuracy(mean_of(row[name] for row in rows), 3) + (f" ({accuracy(best[name], 3)})" if len(rows) > 1 else "")
+        for name in names
+    )
 
 
 def windows_theorems(record: Record) -> Table:

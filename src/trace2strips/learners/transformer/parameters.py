@@ -114,8 +114,12 @@ def over_tokens(theta: Theta, layout: Layout) -> Theta:
 
 def model_of(theta: Theta, layout: Layout, name: str = "learned") -> StripsModel:
     """The STRIPS model over tokens that binarised parameters are, with the hard-wired setup actions."""
+    return model_over_tokens(over_tokens(theta.binarise(), layout), layout, name)
+
+
+def model_over_tokens(binary: Theta, layout: Layout, name: str = "learned") -> StripsModel:
+    """The STRIPS model whose actions are the tokens, of their binary queries, keys and values."""
     atoms = layout.names()
-    binary = over_tokens(theta.binarise(), layout)
     actions = []
     for token, text in enumerate(layout.vocabulary.names):
         query, key, value = (part[token] > 0 for part in (binary.query, binary.key, binary.value))
