@@ -296,6 +296,20 @@ def test_starts_that_nobody_tells_are_found_beside_a_wrong_label() -> None:
     assert [(suspect.trace - 1, suspect.attempt - 1) for suspect in learned.suspects] == [(trace, attempt)]
 
 
+def test_lists_are_shown_and_asked_for_as_people_write_them(tmp_path: Path, run: Run) -> None:
+    """Arguments in columns make names that are lists; nobody wants to read or to type these."""
+    rows = ["1,open,a,ok", "1,open,a,denied", "1,read,a,ok", "1,read,b,denied", "2,read,a,denied", "2,open,b,ok"]
+    write(tmp_path / "x.csv", "case,action,file,status\n" + "\n".join(rows) + "\n")
+    assert run("learn", "x.csv", "--arg", "file", "--noise", 0, "--out", "r").returncode == 0
+    shown = run("next", "r", "open(a)").stdout
+    assert "read(a): works, for certain\n" in shown
+    assert '["' not in shown.partition("certain if")[0]
+    planned = run("plan", "r", "--enable", "read(a)")
+    assert planned.stdout == '["open", "a"]\n', planned.stderr
+    write(tmp_path / "y.csv", "case,action,file,status\n1,open,a,ok\n1,read,a,denied\n")
+    assert "impossible: read(a) was refused at y.csv:3" in run("judge", "r", "y.csv").stdout
+
+
 def test_suspects_and_proofs_name_the_row(tmp_path: Path) -> None:
     log = everyday_log("door", 150)
     WRITERS["csv"](log, tmp_path / "log.csv")

@@ -12,6 +12,7 @@ from jaxtyping import Bool
 
 from trace2strips.errors import printable
 from trace2strips.traces import Dataset
+from trace2strips.traces.names import readable
 from trace2strips.traces.places import Place, find_places
 
 COLUMNS = ("file", "line", "trace", "attempt", "action", "written", "probably")
@@ -35,7 +36,7 @@ class Suspect:
 
     def __str__(self) -> str:
         written, probably = (WORKED, REFUSED) if self.worked else (REFUSED, WORKED)
-        return printable(f"{self.action} at {self.place} ({written}, probably {probably})")
+        return printable(f"{readable(self.action)} at {self.place} ({written}, probably {probably})")
 
 
 def find_suspects(dataset: Dataset, refused: Bool[np.ndarray, " positions"]) -> list[Suspect]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trace2strips.errors import printable
 from trace2strips.learners.learner import Figures, Learned
+from trace2strips.traces.names import readable
 
 SHOWN = 3  # suspects
 FEW = 5  # attempts of a kind from which little can be learned
@@ -70,7 +71,8 @@ def accuracy(f: Figures) -> Iterator[str]:
 
 
 def worst(f: Figures) -> str:
-    found = f"{f.worst_action}, {f.worst_errors:,} of {f.worst_attempts:,} attempts held out are predicted wrongly"
+    action = readable(f.worst_action or "")
+    found = f"{action}, {f.worst_errors:,} of {f.worst_attempts:,} attempts held out are predicted wrongly"
     worked, refused = f.worst_worked or 0, f.worst_refused or 0
     if not worked or not refused:
         never = "worked" if not worked else "was refused"

@@ -25,6 +25,7 @@ from jaxtyping import Bool, Int64, UInt8
 from trace2strips.errors import printable
 from trace2strips.model.vocabulary import ACTION, INIT_FALSE, INIT_STATE, Kind
 from trace2strips.traces import Dataset
+from trace2strips.traces.names import readable
 from trace2strips.traces.places import find_places
 from trace2strips.traces.trace import Trace
 
@@ -65,7 +66,7 @@ class Remark:
 
     def __str__(self) -> str:
         did = "worked" if self.happened == "worked" else "was refused"
-        first = f"{self.verdict}: {self.action} {did} at {self.place}: {self.reason}"
+        first = f"{self.verdict}: {readable(self.action)} {did} at {self.place}: {self.reason}"
         return "\n".join([first, *(f"  {line}" for line in self.details)])
 
 
@@ -207,4 +208,8 @@ def lost_traces(dataset: Dataset, unknown: Bool[np.ndarray, " tokens"]) -> Bool[
 
 def missing(atoms: Sequence[str]) -> tuple[str, ...]:
     """What the model finds false, as a sentence."""
-    return (f"in the model {' and '.join(atoms)} {'is' if len(atoms) == 1 else 'are'} false there",) if atoms else ()
+    return (
+        (f"in the model {' and '.join(map(readable, atoms))} {'is' if len(atoms) == 1 else 'are'} false there",)
+        if atoms
+        else ()
+    )

@@ -6,6 +6,7 @@ true exactly where p is false.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ NOT = "!"  # written before an atom that is to be false
 START = "start"  # the initial state of traces that do not tell theirs
 Names = str | Iterable[str]  # several, or one text with spaces, commas or semicolons between them
 WORD = re.compile(r"(?:[^\s,;()\[\]]|\([^()]*\)|\[[^\[\]]*\])+|[()\[\]]")  # on, on(a, b), (on a b), ["on", "a", "b"]
+CALL = re.compile(r"(!?)([^()\[\]]+)\(([^()]*)\)")
 MOST_WORDS = 12  # of one name
 
 
@@ -69,8 +71,19 @@ def names_in(value: str, known: Container[str]) -> Iterator[str]:
             if value[spans[i][0] : spans[j - 1][1]] in known and not all(alone[i:j])
         )
         j = next(ends, i + 1)
-        yield value[spans[i][0] : spans[j - 1][1]]
+        yield as_known(value[spans[i][0] : spans[j - 1][1]], known)
         i = j
+
+
+def as_known(name: str, known: Container[str]) -> str:
+    """`stack(a,b)` as the known names write it: `stack(a, b)` or, where they are lists, `["stack", "a", "b"]`."""
+    found = None if name in known else CALL.fullmatch(name)
+    if found is None:
+        return name
+    sign, schema, inside = found.groups()
+    parts = [schema.strip(), *(part.strip() for part in inside.split(",") if part.strip())]
+    written = (f"{parts[0]}({', '.join(parts[1:])})", json.dumps(parts, ensure_ascii=False))
+    return next((sign + one for one in written if sign + one in known), name)
 
 
 def initial_state(source: StripsModel | WorldModel, names: Names | None) -> State:

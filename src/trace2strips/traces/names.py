@@ -95,11 +95,21 @@ class Naming:
 
 
 PLAIN = Naming("plain")
+PLAIN_CALL = Naming("call")
 
 
 def join_list(words: Sequence[str]) -> str:
     """An action that was given as a list, as one name."""
     return json.dumps(list(words), ensure_ascii=False)
+
+
+def readable(name: str) -> str:
+    """A list as people write it: `["stack", "b1", "b2"]` → `stack(b1, b2)`, where that says the same."""
+    if not is_json_list(name):
+        return name
+    words = tuple(str(part) for part in json.loads(name))
+    found = PLAIN_CALL.join(words)
+    return found if call_words(found) == words else name
 
 
 def call_words(name: str) -> Words:

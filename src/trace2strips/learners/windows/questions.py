@@ -24,6 +24,7 @@ from trace2strips.learners.windows.summary import Place, Refusal, Summary, keep
 from trace2strips.model.vocabulary import Kind
 from trace2strips.traces import Dataset
 from trace2strips.traces.dataset import vocabulary_of
+from trace2strips.traces.names import readable
 from trace2strips.traces.states import states_along
 from trace2strips.traces.trace import Trace
 
@@ -51,12 +52,13 @@ class Reply:
         return self.answer != "open"
 
     def __str__(self) -> str:
+        action = readable(self.action)
         if self.certain:
-            return f"{self.action}: {self.answer}, for certain"
+            return f"{action}: {self.answer}, for certain"
         if self.apart and not self.live:
-            return f"{self.action}: open ({never_together(self.apart)}); the model says {self.guess}"
+            return f"{action}: open ({never_together(self.apart)}); the model says {self.guess}"
         of = self.live + self.ruled_out
-        return f"{self.action}: open ({self.live} of {of} reasons to refuse it are left); the model says {self.guess}"
+        return f"{action}: open ({self.live} of {of} reasons to refuse it are left); the model says {self.guess}"
 
 
 @dataclass(frozen=True)
