@@ -37,6 +37,7 @@ from trace2strips.pddl import ground, parse_domain, parse_problem
 from trace2strips.schemas import Schema, dump
 from trace2strips.screen import visible
 from trace2strips.traces import read_traces
+from trace2strips.traces.events import Coded
 from trace2strips.traces.jsonl import parse_json
 from trace2strips.traces.sparse import series
 from trace2strips.traces.tables import depth, read_table
@@ -730,6 +731,25 @@ def test_json_of_many_kinds_of_events(tmp_path: Path) -> None:
         (tmp_path / "x.jsonl").write_text("\n".join([*rows, line]))
         with pytest.raises(TraceError, match=said):
             read_table(tmp_path / "x.jsonl")
+
+
+def test_columns_of_which_one_row_has_a_value_are_not_looked_at_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """9,000 events with a key of their own each took `learn --stream` more than twenty seconds."""
+    looked: list[str] = []
+    of = Coded.of
+
+    def note(column: pl.Series) -> Coded:
+        looked.append(column.name)
+        return of(column)
+
+    monkeypatch.setattr("trace2strips.traces.events.Coded.of", staticmethod(note))
+    rows = [f'{EVENT}, "k{i}": {i}, "who": "{"ab"[i % 2]}", "l": [{i % 3}]}}' for i in range(300)]
+    (tmp_path / "x.jsonl").write_text("\n".join(rows) + "\n")
+    understood = read_traces(tmp_path / "x.jsonl").origin.understood  # type: ignore[union-attr]
+    assert len(looked) < 20
+    assert any("--arg who (a, b)" in line for line in understood)
 
 
 def test_columns_that_are_mostly_empty() -> None:

@@ -201,6 +201,7 @@ WRITING = {
     "learn --stream": ("learn", "x.txt", "--stream", "--out", "out"),
     "learn --domain": ("learn", "--domain", "blocksworld:2", "--traces", 20, "--out", "out"),
     "learn --update": ("learn", "x.txt", "--update", "run", "--out", "out"),
+    "learn --update, where it is": ("learn", "x.txt", "--update", "run"),
     **{
         f"export {form}": ("export", "run", "--format", form, "--out", "out")
         for form in ("json", "pddl", "unified-planning", "dot", "svg")

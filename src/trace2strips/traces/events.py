@@ -476,10 +476,19 @@ def log_line(events: Events, rows: int, cases: int, case_line: str, left_out: in
     return f"log: {Path(what).name}, {kinds}, {counted}{again if twice else ''}"
 
 
+def with_several(table: Table, columns: Sequence[int]) -> list[int]:
+    """Columns that may have two different words, found for all at once: a log of many kinds of events has thousands,
+    most of them empty, and looking at each takes a millisecond."""
+    names = [name for name in map(str, columns) if not table.sample[name].dtype.is_nested()]
+    different = table.sample.select(pl.col(names).drop_nulls().n_unique()).row(0) if names else ()
+    known = dict(zip(names, different, strict=True))
+    return [column for column in columns if known.get(str(column), 2) >= 2]
+
+
 def offers(table: Table, roles: Roles) -> str:
     """Columns that may hold arguments, with a few values."""
     shown = []
-    for column in roles.others:
+    for column in with_several(table, roles.others):
         found = Coded.of(table.sample[str(column)])
         few = 2 <= len(found.words) <= max(2, len(table.sample) // 2)
         if few and not numbers_rows(table, column, roles.case):
@@ -493,7 +502,7 @@ def offers(table: Table, roles: Roles) -> str:
 def possible_outcomes(table: Table, roles: Roles) -> str:
     """Columns with words that say yes and no."""
     shown = []
-    for column in roles.others:
+    for column in with_several(table, roles.others):
         words = words_of(Coded.of(table.sample[str(column)]))
         if 2 <= len(words) <= 20 and understood(table.names[column], words):
             shown.append(f"--ok {shorten(table.names[column], NAME)}")
