@@ -41,7 +41,7 @@ class Choices:
     gamma: float = 1.0
     rate: float = 0.01
     batch: int = 16
-    heads: int = 50
+    heads: int | None = 50  # None: as many as the hidden model has atoms
 
     l1: str = "mean"
     weights: str = "traces"

@@ -96,7 +96,7 @@ VARIANTS = {
     "batches of 64": Choices(batch=64),
     "rate .001": Choices(rate=0.001),
     "rate .05": Choices(rate=0.05),
-    "36 heads, as many as atoms": Choices(heads=36),
+    "as many heads as atoms": Choices(heads=None),
     "100 heads": Choices(heads=100),
 }
 WHOLE = (PAPER, BOTH)
@@ -138,7 +138,8 @@ def lay_out(dataset: Dataset, heads: int) -> Layout:
 
 def measure(domain: str, choices: Choices, seed: int, steps: int, train_traces: int) -> dict[str, Any]:
     dataset, test = traces(domain, choices.suffix, choices.own_goals, train_traces)
-    network = OpenNetwork(lay_out(dataset, choices.heads), dataset, choices, seed)
+    heads = choices.heads or len(get_domain(domain).model.atoms)
+    network = OpenNetwork(lay_out(dataset, heads), dataset, choices, seed)
     begin, used = time.perf_counter(), time.process_time()
     report = train(network, dataset, TrainingSettings(steps, choices.batch, min(20_000, steps), seed))
     return {
