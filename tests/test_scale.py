@@ -301,7 +301,7 @@ print(json.dumps(memory("VmHWM") - before))
 def test_a_log_larger_than_memory(tmp_path: Path) -> None:
     """Under a limit that learning at once does not keep to, shards give what learning at once gives without it; and
     twice the log takes no more memory."""
-    sizes = {"small": 200, "once": 30_000, "twice": 60_000}
+    sizes = {"small": 200, "once": 60_000, "twice": 120_000}
     for name, traces in sizes.items():
         write_traces(world("ferry:2x2", traces, suffix="none"), tmp_path / f"{name}.jsonl")
 
@@ -314,7 +314,7 @@ def test_a_log_larger_than_memory(tmp_path: Path) -> None:
 
     free = child("once", "once", "free", 0)
     needs = json.loads(free.stdout)
-    limit = needs // 2
+    limit = needs * 2 // 3  # about 32 MB; shards take 24, most of it whatever the length of the log
     assert child("once", "once", "dies", limit).returncode != 0
     held = child("parted", "once", "held", limit)
     assert held.returncode == 0, held.stderr
