@@ -197,11 +197,16 @@ def writing_text(path: Path, force: bool = False, follow: bool = True) -> Iterat
         packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix.lower() == ".gz" else None
         # a name whose bytes are no UTF-8 is written out: \udcff; hours of work must not be lost for it
         text = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="\n", errors="backslashreplace")
-        yield text
-        text.flush()
-        text.detach()
-        if packed:
-            packed.close()
+        try:
+            yield text
+            text.flush()
+            text.detach()
+            if packed:
+                packed.close()
+        except BaseException:  # nothing is left that would write into the closed file when it is thrown away
+            with suppress(OSError, ValueError):
+                text.close()
+            raise
 
 
 def make_folder_in(folder: Path, name: str) -> Path:
