@@ -23,6 +23,7 @@ from trace2strips.traces import Dataset
 MOST_GROUPS = 40  # more starts are not told apart
 MOST_TRACES = 20_000  # that are put into groups
 MOST_SEEDS = 500  # traces among which those are looked for that cannot start alike
+NEVER = -1
 
 Asked = tuple[int, tuple[str, ...]]  # a query and its objects
 Refusal = frozenset[tuple[Asked, int]]  # the windows since START, one of which must explain it
@@ -31,11 +32,12 @@ Refusal = frozenset[tuple[Asked, int]]  # the windows since START, one of which 
 @dataclass
 class Group:
     """Traces that start alike: the smallest windows since START of what worked, and the refusals that only START
-    explains."""
+    explains. `version` counts how often more came to be known of the start."""
 
     windows: dict[Asked, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     refusals: set[Refusal] = field(default_factory=set)
     traces: list[int] = field(default_factory=list)
+    version: int = 0
 
     @property
     def says(self) -> int:
@@ -55,11 +57,15 @@ class Group:
         )
 
     def take(self, other: Group) -> None:
+        more = not other.refusals <= self.refusals
         for asked, windows in other.windows.items():
+            mine = self.windows[asked]
             for window in windows:
-                keep(self.windows[asked], window, 0)
+                more = more or all(small & ~window for small in mine)
+                keep(mine, window, 0)
         self.refusals |= other.refusals
         self.traces += other.traces
+        self.version += more
 
 
 def single_groups(found: Collected, dataset: Dataset) -> list[Group]:
@@ -87,19 +93,29 @@ def group_starts(found: Collected, dataset: Dataset) -> list[list[int]] | None:
     """The traces of each start, the most common one first; None: there would be too many."""
     singles = single_groups(found, dataset)
     order = sorted(range(len(singles)), key=lambda i: (-singles[i].says, i))
-    groups = seeds(singles, order)
-    waiting = [i for i in order if not any(i in group.traces for group in groups)]
+    homes = Homes(singles, seeds(singles, order))
+    groups = homes.groups
+    placed = {i for group in groups for i in group.traces}
+    waiting = [i for i in order if i not in placed]
     while waiting:
         if len(groups) > MOST_GROUPS:
             return None
-        left = propagate(singles, waiting, groups)
-        if len(left) == len(waiting):  # all fit several: the one that says most goes to the most common
-            homes = [group for group in groups if group.fits(singles[left[0]])]
-            max(homes, key=lambda group: len(group.traces)).take(singles[left.pop(0)])
-            if not any(singles[i].says for i in left):
-                max(groups, key=lambda group: len(group.traces)).traces.extend(left)
-                break
-        waiting = left
+        left = homes.propagate(waiting)
+        if len(left) < len(waiting):
+            waiting = left
+            continue
+        # all fit several: those that say most go to the most common, until more is known of one
+        known = sum(group.version for group in groups)
+        taken = 0
+        while taken < len(left) and known == sum(group.version for group in groups):
+            i = left[taken]
+            if not singles[i].says:
+                max(groups, key=lambda group: len(group.traces)).traces.extend(left[taken:])
+                taken = len(left)
+            else:
+                max(homes.of(i), key=lambda group: len(group.traces)).take(singles[i])
+                taken += 1
+        waiting = left[taken:]
     return sorted((sorted(group.traces) for group in groups), key=lambda traces: (-len(traces), traces[0]))
 
 
@@ -113,19 +129,38 @@ def seeds(singles: list[Group], order: list[int]) -> list[Group]:
     return found
 
 
-def propagate(singles: list[Group], waiting: list[int], groups: list[Group]) -> list[int]:
-    """Traces that fit one group alone go there, those that fit none begin one; the others wait."""
-    left = []
-    for i in waiting:
-        homes = [group for group in groups if group.fits(singles[i])]
-        if len(homes) > 1:
-            left.append(i)
-        elif homes:
-            homes[0].take(singles[i])
-        else:
-            groups.append(Group())
-            groups[-1].take(singles[i])
-    return left
+class Homes:
+    """Which groups each trace fits. The more is known of a group, the fewer fit it: who does not fit never will, and who
+    did is asked again only when more is known."""
+
+    def __init__(self, singles: list[Group], groups: list[Group]) -> None:
+        self.singles, self.groups = singles, groups
+        self.fitted: dict[tuple[int, int], int] = {}  # a trace and a group: at which version it fitted, or NEVER
+
+    def fits(self, trace: int, number: int) -> bool:
+        group, at = self.groups[number], self.fitted.get((trace, number))
+        if at == NEVER or at == group.version:
+            return at != NEVER
+        fits = group.fits(self.singles[trace])
+        self.fitted[trace, number] = group.version if fits else NEVER
+        return fits
+
+    def of(self, trace: int) -> list[Group]:
+        return [group for number, group in enumerate(self.groups) if self.fits(trace, number)]
+
+    def propagate(self, waiting: list[int]) -> list[int]:
+        """Traces that fit one group alone go there, those that fit none begin one; the others wait."""
+        left = []
+        for i in waiting:
+            homes = self.of(i)
+            if len(homes) > 1:
+                left.append(i)
+            elif homes:
+                homes[0].take(self.singles[i])
+            else:
+                self.groups.append(Group())
+                self.groups[-1].take(self.singles[i])
+        return left
 
 
 def with_named_starts(dataset: Dataset, groups: list[list[int]]) -> Dataset:
