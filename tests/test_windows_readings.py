@@ -13,6 +13,7 @@ import trace2strips as t2s
 from trace2strips.learners.windows.collection import collect_windows
 from trace2strips.learners.windows.constants import explaining_constants
 from trace2strips.learners.windows.encoding import encode
+from trace2strips.learners.windows.start_groups import Homes, group_starts
 from trace2strips.learners.windows.starts import StartLevel
 from trace2strips.model.vocabulary import ACTION
 from trace2strips.traces import Dataset
@@ -168,3 +169,19 @@ def test_constants_must_cost_less_than_wrong_labels() -> None:
     found = explaining_constants(dataset, naming, 2, StartLevel.SAME, 100.0)
     assert found is not None
     assert explaining_constants(dataset, naming, 2, StartLevel.SAME, found.nats - 1) is None
+
+
+@pytest.mark.parametrize("domain", ["blocksworld:3", "ferry:2x2"])
+def test_traces_that_start_alike_are_found_without_asking_all_of_them_again(
+    domain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same groups as when every trace is asked of every group each time."""
+    sampled = sample(get_domain(domain), SampleSettings(120, 30, init="states:3", suffix="none", seed=5))
+    untold = Dataset.of([Trace(trace.actions, trace.ok) for trace in sampled])
+    encoding = encode(untold, understand(untold.vocabulary.actions), 2)
+    found = collect_windows(untold, encoding, StartLevel.OWN)
+    quick = group_starts(found, untold)
+    monkeypatch.setattr(Homes, "fits", lambda self, trace, number: self.groups[number].fits(self.singles[trace]))
+    assert group_starts(found, untold) == quick
+    assert quick is not None
+    assert 1 < len(quick) < 10

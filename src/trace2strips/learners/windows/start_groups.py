@@ -130,8 +130,8 @@ def seeds(singles: list[Group], order: list[int]) -> list[Group]:
 
 
 class Homes:
-    """Which groups each trace fits. The more is known of a group, the fewer fit it: who does not fit never will, and who
-    did is asked again only when more is known."""
+    """Which groups each trace fits. The more is known of a group, the fewer fit it: a trace that does not fit never
+    will, and one that did is asked again only when more is known."""
 
     def __init__(self, singles: list[Group], groups: list[Group]) -> None:
         self.singles, self.groups = singles, groups
