@@ -1,4 +1,4 @@
-"""Learners that work with ground actions, in worlds of 50 to 3,500 of them, beside `windows`.
+"""Learners that work with ground actions, in worlds of 50 to 2,300 of them, beside `windows`.
 
     python benchmarks/other_learners.py [--out results/other_learners.json] [--quick]
 
